@@ -1,0 +1,94 @@
+"""crowdwise: from what many fallible people (or models) said to what is true, and a fair picture of who said what.
+
+>>> import crowdwise as cw
+>>> votes = cw.Annotations.from_arrays([1, 1, 1], ["ann", "bob", "eve"], ["cat", "cat", "dog"])
+>>> cw.DawidSkene().fit(votes).to_table()["label"].to_list()
+['cat']
+"""
+
+from __future__ import annotations
+
+from importlib import import_module
+from typing import TYPE_CHECKING, Any
+
+__version__ = "0.1.0"
+
+# name -> module. Looked up when first asked for: `import crowdwise` stays quick and imports no numba.
+_HOMES = {
+    "Annotations": "annotations",
+    "Result": "result",
+    "Ledger": "ledger",
+    "read": "io.read",
+    "read_truth": "io.read",
+    "method": "registry",
+    "methods": "registry",
+    "evaluate": "metrics",
+    "MajorityVote": "aggregate.majority_vote",
+    "Wawa": "aggregate.wawa",
+    "ZeroBasedSkill": "aggregate.zero_based_skill",
+    "IWMV": "aggregate.iwmv",
+    "LogOddsVote": "aggregate.log_odds_vote",
+    "GoldMajorityVote": "aggregate.gold_majority_vote",
+    "DawidSkene": "aggregate.dawid_skene",
+    "OneCoin": "aggregate.one_coin",
+    "ConfusionVector": "aggregate.confusion_vector",
+    "Pooled": "aggregate.pooled",
+    "Hierarchical": "aggregate.hierarchical",
+    "CrowdwiseError": "errors",
+    "DataError": "errors",
+    "ParameterError": "errors",
+    "MissingDependencyError": "errors",
+    "CrowdwiseWarning": "errors",
+    "ConvergenceWarning": "errors",
+    "IdentifiabilityWarning": "errors",
+    "LedgerWarning": "errors",
+}
+_ROOMS = ("datasets", "simulate", "registry", "errors")
+
+if TYPE_CHECKING:
+    from . import datasets, errors, registry, simulate
+    from .aggregate.confusion_vector import ConfusionVector
+    from .aggregate.dawid_skene import DawidSkene
+    from .aggregate.gold_majority_vote import GoldMajorityVote
+    from .aggregate.hierarchical import Hierarchical
+    from .aggregate.iwmv import IWMV
+    from .aggregate.log_odds_vote import LogOddsVote
+    from .aggregate.majority_vote import MajorityVote
+    from .aggregate.one_coin import OneCoin
+    from .aggregate.pooled import Pooled
+    from .aggregate.wawa import Wawa
+    from .aggregate.zero_based_skill import ZeroBasedSkill
+    from .annotations import Annotations
+    from .errors import (
+        ConvergenceWarning,
+        CrowdwiseError,
+        CrowdwiseWarning,
+        DataError,
+        IdentifiabilityWarning,
+        LedgerWarning,
+        MissingDependencyError,
+        ParameterError,
+    )
+    from .metrics import evaluate
+    from .io.read import read, read_truth
+    from .ledger import Ledger
+    from .registry import method, names as methods
+    from .result import Result
+
+__all__ = [*_HOMES, *_ROOMS, "__version__"]
+
+
+def __getattr__(name: str) -> Any:
+    if name in _HOMES:
+        attribute = "names" if name == "methods" else name
+        value = getattr(import_module(f".{_HOMES[name]}", __name__), attribute)
+    elif name in _ROOMS:
+        value = import_module(f".{name}", __name__)
+    else:
+        raise AttributeError(f"module 'crowdwise' has no attribute {name!r}")
+    globals()[name] = value
+    return value
+
+
+def __dir__() -> list[str]:
+    return sorted(__all__)

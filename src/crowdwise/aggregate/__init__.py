@@ -1,0 +1,1 @@
+"""From annotations to labels: one module per method."""

@@ -1,0 +1,163 @@
+"""What every aggregator shares: checks at the door, gold, ties, skill, and the Result."""
+
+from __future__ import annotations
+
+import sys
+import warnings
+from abc import ABC, abstractmethod
+from collections.abc import Mapping
+from dataclasses import asdict, dataclass, field
+from typing import Any, ClassVar
+
+import numpy as np
+import numpy.typing as npt
+
+from ..annotations import Annotations
+from ..engine.em import Callback
+from ..errors import ConvergenceWarning, DataError, IdentifiabilityWarning, ParameterError
+from ..maths.skill import worker_skill
+from ..registry import card
+from ..result import Result
+from .gold import Gold, as_gold
+
+F8 = npt.NDArray[np.float64]
+
+# A posterior or a confusion table larger than this is almost always a wrong column, not a wish.
+MAX_CELLS = 400_000_000
+
+
+@dataclass(frozen=True)
+class Run:
+    """How a fit is to be run, beside the method's own parameters."""
+
+    n_shards: int = 1
+    callback: Callback | None = None
+
+
+@dataclass(frozen=True)
+class Solution:
+    """What a method works out itself; the base class makes a Result of it."""
+
+    posterior: F8
+    class_prior: F8
+    confusion: F8 | None = None
+    counts: F8 | None = None
+    difficulty: F8 | None = None
+    trace: F8 = field(default_factory=lambda: np.empty(0))
+    stage: npt.NDArray[np.int64] | None = None
+    n_iter: int = 0
+    converged: bool = True
+    extra: Mapping[str, Any] = field(default_factory=dict)
+
+
+@dataclass(frozen=True, kw_only=True)
+class Aggregator(ABC):
+    """A method: hyper-parameters and nothing else. `seed` breaks ties and draws restarts."""
+
+    name: ClassVar[str]
+    seed: int = 0
+
+    def fit(
+        self,
+        annotations: Annotations,
+        gold: Any = None,
+        *,
+        n_shards: int = 1,
+        callback: Callback | None = None,
+    ) -> Result:
+        """Labels, posteriors and workers' skills of these annotations.
+
+        `gold` is the known truth of some tasks (a mapping or a table task, label): it stays put and teaches.
+        `n_shards` splits the work without changing the answer; `callback(iteration, objective)` watches it.
+        """
+        self._check_size(annotations)
+        known = as_gold(gold, annotations)
+        me = card(self.name)
+        if "gold" in me.needs and known is None:
+            raise DataError(f"{self.name} needs gold labels; pass gold= (on the command line --gold FILE)")
+        if annotations.single_label and "single" not in me.can and known is None:
+            warnings.warn(
+                f"every task has one label, so {self.name} cannot tell workers' errors from the truth and may "
+                "overturn labels at will; hierarchical and majority_vote keep them",
+                IdentifiabilityWarning,
+                stacklevel=2,
+            )
+        found = self.solve(annotations, known, Run(n_shards, callback))
+        if not found.converged:
+            warnings.warn(
+                f"{self.name} stopped after {found.n_iter} iterations before its objective settled; "
+                "raise max_iter or tol",
+                ConvergenceWarning,
+                stacklevel=2,
+            )
+        return self._result(annotations, known, found)
+
+    @abstractmethod
+    def solve(self, annotations: Annotations, gold: Gold | None, run: Run) -> Solution:
+        """The method itself."""
+
+    def params(self) -> dict[str, Any]:
+        """The hyper-parameters by name."""
+        return asdict(self)
+
+    def _check_size(self, annotations: Annotations) -> None:
+        n, m, k = annotations.n_tasks, annotations.n_workers, annotations.n_classes
+        if n == 0 or k == 0:
+            raise DataError("there are no annotations to aggregate: every row was dropped or the input is empty")
+        for what, cells in (("tasks × classes", n * k), ("workers × classes²", m * k * k)):
+            if cells > MAX_CELLS:
+                raise DataError(
+                    f"{k:,} distinct labels make {cells:,} cells ({what}), over the limit of {MAX_CELLS:,}; "
+                    "is the label column the right one?"
+                )
+
+    def _result(self, annotations: Annotations, gold: Gold | None, found: Solution) -> Result:
+        posterior = found.posterior if gold is None else gold.clamp(found.posterior)
+        right = posterior[annotations.task, annotations.label]
+        skill = worker_skill(annotations.worker, right, annotations.n_workers, annotations.weight)
+        stage = np.zeros(len(found.trace), dtype=np.int64) if found.stage is None else found.stage
+        return Result(
+            method=self.name,
+            params=self.params(),
+            tasks=annotations.tasks,
+            workers=annotations.workers,
+            classes=annotations.classes,
+            posterior=posterior,
+            class_prior=found.class_prior,
+            skill=skill.mean,
+            skill_low=skill.low,
+            skill_high=skill.high,
+            labels_per_task=annotations.labels_per_task,
+            labels_per_worker=annotations.labels_per_worker,
+            confusion=found.confusion,
+            counts=found.counts,
+            difficulty=found.difficulty,
+            trace=found.trace,
+            stage=stage,
+            n_iter=found.n_iter,
+            converged=found.converged,
+            extra=found.extra,
+            versions=_versions(),
+        )
+
+
+def _versions() -> dict[str, str]:
+    from .. import __version__
+
+    return {
+        "crowdwise": __version__,
+        "numpy": np.__version__,
+        "python": ".".join(map(str, sys.version_info[:3])),
+    }
+
+
+def check_number(
+    name: str, value: float, *, low: float = -np.inf, high: float = np.inf, above: float = -np.inf
+) -> None:
+    """Raise unless low <= value <= high and value > above."""
+    ok = isinstance(value, int | float | np.number) and not isinstance(value, bool)
+    if ok and low <= value <= high and value > above:
+        return
+    bounds = [f"at least {low:g}"] * (low > -np.inf) + [f"above {above:g}"] * (above > -np.inf)
+    bounds += [f"at most {high:g}"] * (high < np.inf)
+    raise ParameterError(f"{name} must be {' and '.join(bounds) or 'a number'}, got {value!r}")

@@ -1,0 +1,142 @@
+"""What the confusion-matrix methods share: the model that EM runs, its starts, and what comes out of it.
+
+    z_i ~ Cat(class_prior),   y_iw | z_i = k ~ Cat(confusion[w, k])
+
+Methods differ in their M-step only. Arrays inside are [worker, observed, true]; what leaves is [worker, true, observed].
+"""
+
+from __future__ import annotations
+
+from abc import abstractmethod
+from dataclasses import dataclass
+
+import numpy as np
+import numpy.typing as npt
+
+from ..annotations import Annotations
+from ..engine.em import Fit, Shards, best_of, run
+from ..maths.kernels import EMPass, Stats, Workspace, em_pass, stats_of
+from ..maths.logspace import shares
+from .base import Aggregator, Run, Solution, check_number
+from .gold import Gold
+
+F8 = npt.NDArray[np.float64]
+
+
+@dataclass(frozen=True)
+class Params:
+    """theta[worker, observed, true] and class_prior[class]."""
+
+    theta: F8
+    class_prior: F8
+
+
+class ConfusionModel:
+    """Maximum a posteriori confusion matrices under Dirichlet pseudo-counts.
+
+    prior[observed, true] is added to every worker's expected counts; prior_class to every class's mass.
+    """
+
+    def __init__(self, prior: F8, prior_class: float) -> None:
+        self.prior = prior
+        self.prior_class = prior_class
+
+    def stats(self, space: Workspace, posterior: F8) -> Stats:
+        """Expected counts of a posterior."""
+        return stats_of(space, posterior)
+
+    def em_pass(self, params: Params, space: Workspace) -> EMPass:
+        """E-step fused with its statistics."""
+        return em_pass(space, params.theta, params.class_prior)
+
+    def m_step(self, stats: Stats) -> Params:
+        """Expected counts plus pseudo-counts, normalised over the observed label."""
+        return Params(self.confusion(stats.counts), self.class_prior(stats.mass))
+
+    def log_prior_density(self, params: Params) -> float:
+        """Log density of the Dirichlet priors whose mode the M-step takes."""
+        density = self.log_confusion_density(params.theta)
+        if self.prior_class > 0:
+            density += self.prior_class * float(np.log(params.class_prior).sum())
+        return density
+
+    def class_prior(self, mass: F8) -> F8:
+        """Class frequencies with their pseudo-counts."""
+        mass = mass + self.prior_class
+        return np.asarray(mass / mass.sum())
+
+    def confusion(self, counts: F8) -> F8:
+        """theta from expected counts, both [worker, observed, true]."""
+        theta = counts + self.prior
+        theta /= theta.sum(axis=1, keepdims=True)
+        return np.asarray(theta)
+
+    def log_confusion_density(self, theta: F8) -> float:
+        """The part of the log prior density that concerns the confusion matrices."""
+        # The logarithms are summed over workers first: one small product with the prior remains.
+        return float((self.prior * np.log(theta).sum(axis=0)).sum())
+
+
+@dataclass(frozen=True, kw_only=True)
+class ConfusionAggregator(Aggregator):
+    """EM over confusion matrices, from the vote shares and, with `n_init` > 1, from random starts as well."""
+
+    max_iter: int = 500
+    tol: float = 1e-8
+    n_init: int = 1
+    accelerate: bool = False
+
+    def __post_init__(self) -> None:
+        check_number("max_iter", self.max_iter, low=1)
+        check_number("tol", self.tol, low=0)
+        check_number("n_init", self.n_init, low=1)
+
+    @abstractmethod
+    def model(self, annotations: Annotations) -> ConfusionModel:
+        """The model with its priors for data of this size."""
+
+    def solve(self, annotations: Annotations, gold: Gold | None, run_: Run) -> Solution:
+        """The best of the runs from all starts."""
+        labels = None if gold is None else gold.label
+        data: Shards[Params] = Shards(self.model(annotations), annotations, labels, run_.n_shards)
+        fits = [
+            run(
+                data,
+                start,
+                max_iter=self.max_iter,
+                tol=self.tol,
+                accelerate=self.accelerate,
+                callback=run_.callback,
+            )
+            for start in self.starts(annotations, gold)
+        ]
+        return solution(best_of(fits))
+
+    def starts(self, annotations: Annotations, gold: Gold | None) -> list[F8]:
+        """Vote shares first, then mixtures of vote shares and noise, each from its own stream."""
+        votes = vote_shares(annotations, gold)
+        found = [votes]
+        for stream in np.random.SeedSequence(self.seed).spawn(self.n_init - 1):
+            noise = np.random.default_rng(stream).dirichlet(np.ones(annotations.n_classes), annotations.n_tasks)
+            mixed = (votes + noise) / 2
+            found.append(mixed if gold is None else gold.clamp(mixed))
+        return found
+
+
+def vote_shares(annotations: Annotations, gold: Gold | None) -> F8:
+    """The usual start: vote shares, with certainty on gold."""
+    start = shares(annotations.votes)
+    return start if gold is None else gold.clamp(start)
+
+
+def solution(fit: Fit[Params]) -> Solution:
+    """A fit in the public orientation [worker, true, observed]."""
+    return Solution(
+        posterior=fit.posterior,
+        class_prior=fit.params.class_prior,
+        confusion=np.ascontiguousarray(fit.params.theta.transpose(0, 2, 1)),
+        counts=np.ascontiguousarray(fit.stats.counts.transpose(0, 2, 1)),
+        trace=fit.trace,
+        n_iter=fit.n_iter,
+        converged=fit.converged,
+    )

@@ -1,0 +1,128 @@
+"""Hierarchical: every worker's confusion matrix shrinks toward the crowd's, as far as the data ask for it.
+
+    confusion[w, k] ~ Dir(1 + strength[k] · crowd[k]),   y_iw | z_i = k ~ Cat(confusion[w, k])
+
+crowd[k] and strength[k] are learnt by empirical Bayes: rounds of EM at fixed (crowd, strength), each followed by
+maximising the Dirichlet-multinomial evidence of the workers' expected counts. A worker with three labels is judged by
+the crowd, one with three thousand by his own record. In the spirit of the item-free hierarchical Dawid-Skene of
+Paun et al. (2018), TACL 6, doi:10.1162/tacl_a_00040, with a conjugate prior; evidence: Minka (2000).
+
+Two choices matter. `strength` stops at 100: expected counts are smoother than real ones, so their evidence alone
+would call all workers alike whenever labels are scarce. The class prior has `prior_class` pseudo-tasks in every
+class: without them, rare classes melt away on sparse data with many classes.
+Fails where most of the crowd errs together on the same tasks, and with workers who copy each other.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import ClassVar
+
+import numpy as np
+import numpy.typing as npt
+
+from ..annotations import Annotations
+from ..engine.em import Fit, Shards, run
+from ..maths.dirichlet import best_strength, update_mean
+from ..maths.kernels import Stats
+from .base import Aggregator, Run, Solution, check_number
+from .confusion import ConfusionModel, Params, solution, vote_shares
+from .gold import Gold
+
+F8 = npt.NDArray[np.float64]
+
+# EM passes at one (crowd, strength); the passes of a round never lower that round's objective.
+PASSES = 5
+
+
+@dataclass(frozen=True, kw_only=True)
+class Hierarchical(Aggregator):
+    """Ends when no posterior moves by more than `tol` in a round, or after `max_iter` passes.
+
+    `prior_accuracy` (0..1) and `prior_strength` (labels per class) say what is believed of the crowd before the
+    first label; `prior_class` (tasks per class) of the classes; `strength_max` bounds the shrinkage.
+
+    >>> votes = Annotations.from_arrays([1, 1, 2, 2], ["a", "b", "a", "b"], ["x", "x", "y", "y"])
+    >>> Hierarchical().fit(votes).to_table()["label"].to_list()
+    ['x', 'y']
+    """
+
+    name: ClassVar[str] = "hierarchical"
+    max_iter: int = 500
+    tol: float = 1e-3
+    prior_accuracy: float = 0.8
+    prior_strength: float = 1.25
+    prior_class: float = 10.0
+    strength_max: float = 100.0
+
+    def __post_init__(self) -> None:
+        check_number("max_iter", self.max_iter, low=1)
+        check_number("tol", self.tol, low=0)
+        check_number("prior_accuracy", self.prior_accuracy, above=0, high=1)
+        check_number("prior_strength", self.prior_strength, above=0)
+        check_number("prior_class", self.prior_class, low=0)
+        check_number("strength_max", self.strength_max, above=0.1)
+
+    def solve(self, annotations: Annotations, gold: Gold | None, run_: Run) -> Solution:
+        """Rounds of EM, each under the prior that the last round's counts call for."""
+        posterior = vote_shares(annotations, gold)
+        crowd = Crowd.start(annotations.n_classes, self)
+        labels = None if gold is None else gold.label
+        data: Shards[Params] = Shards(crowd.model(self.prior_class), annotations, labels, run_.n_shards)
+        stats = data.stats(posterior)
+        fits: list[Fit[Params]] = []
+        passes, settled = 0, False
+        while passes < self.max_iter and not settled:
+            crowd = crowd.learn(stats, self.strength_max)
+            data = data.under(crowd.model(self.prior_class))
+            fit = run(data, posterior, max_iter=min(PASSES, self.max_iter - passes), tol=0.0)
+            settled = len(fits) > 0 and float(np.abs(fit.posterior - posterior).max()) <= self.tol
+            posterior, stats = fit.posterior, fit.stats
+            passes += fit.n_iter
+            fits.append(fit)
+            if run_.callback is not None:
+                run_.callback(passes, fit.objective)
+        found = solution(fits[-1])
+        return Solution(
+            posterior=posterior,
+            class_prior=found.class_prior,
+            confusion=found.confusion,
+            counts=found.counts,
+            trace=np.concatenate([fit.trace for fit in fits]),
+            stage=np.repeat(np.arange(len(fits)), [len(fit.trace) for fit in fits]),
+            n_iter=passes,
+            converged=settled,
+            extra={"strength": crowd.strength, "crowd": crowd.mean.T.copy()},
+        )
+
+
+@dataclass(frozen=True)
+class Crowd:
+    """The prior that all workers share: mean[observed, true], strength[true], and pseudo-counts of the mean."""
+
+    mean: F8
+    strength: F8
+    pseudo: F8
+
+    @classmethod
+    def start(cls, k: int, own: Hierarchical) -> Crowd:
+        """What is believed before the first label."""
+        wrong = (1 - own.prior_accuracy) / max(k - 1, 1)
+        mean = np.full((k, k), wrong) + np.eye(k) * (own.prior_accuracy - wrong)
+        mean = mean / mean.sum(axis=0)
+        return cls(mean, np.full(k, min(10.0, own.strength_max)), own.prior_strength * mean)
+
+    def learn(self, stats: Stats, strength_max: float) -> Crowd:
+        """Mean and strength of each true class with the highest evidence, given the workers' expected counts."""
+        mean, strength = self.mean.copy(), self.strength.copy()
+        pooled = stats.counts.sum(axis=0) + self.pseudo
+        for k in range(len(strength)):
+            rows = stats.counts[:, :, k]  # worker, observed
+            rows = rows[rows.sum(axis=1) > 0]
+            mean[:, k] = update_mean(rows, pooled[:, k] / pooled[:, k].sum(), strength[k], self.pseudo[:, k])
+            strength[k] = best_strength(rows, mean[:, k], 0.1, strength_max)
+        return Crowd(mean, strength, self.pseudo)
+
+    def model(self, prior_class: float) -> ConfusionModel:
+        """Dawid-Skene with this prior."""
+        return ConfusionModel(self.strength * self.mean, prior_class)

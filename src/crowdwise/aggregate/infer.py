@@ -1,0 +1,79 @@
+"""Posteriors of new tasks of known workers, with everything learnt held fixed."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from typing import Literal
+
+import numpy as np
+
+from ..annotations import Annotations
+from ..errors import DataError, ParameterError
+from ..maths.kernels import Workspace, em_pass
+from ..result import Result
+from ..vocabulary import lookup, quote, union
+from .voting import posterior_of
+
+
+def infer(result: Result, annotations: Annotations, unknown_workers: Literal["error", "average"]) -> Result:
+    """The E-step (or the weighted vote) of `result` on other annotations."""
+    if unknown_workers not in ("error", "average"):
+        raise ParameterError(f"unknown_workers must be 'error' or 'average', got {unknown_workers!r}")
+    known = lookup(result.workers, annotations.workers)[1]
+    if not known.all() and unknown_workers == "error":
+        strangers = annotations.workers.filter(~known)
+        raise DataError(
+            f"{len(strangers)} workers were not there when {result.method} was fitted: {quote(strangers)}; "
+            "pass unknown_workers='average' to treat them as the average worker"
+        )
+    spoken = lookup(result.classes, annotations.classes)[1]
+    if not spoken.all():
+        strange = annotations.classes.filter(~spoken)
+        raise DataError(f"classes {quote(strange)} were not there when {result.method} was fitted; fit again")
+    workers = union(result.workers, annotations.workers)
+    frame = annotations.to_frame()
+    votes = Annotations.from_arrays(
+        frame["task"].cast(annotations.tasks.dtype),
+        frame["worker"].cast(workers.dtype),
+        frame["label"].cast(result.classes.dtype),
+        weight=annotations.weight,
+        tasks=annotations.tasks,
+        workers=workers,
+        classes=result.classes,
+        duplicates="keep",
+    )
+    old, was_there = lookup(result.workers, workers)
+    posterior = _posterior(result, votes, old, was_there)
+    nobody = np.full(len(workers), np.nan)
+    spread = {
+        name: np.where(was_there, getattr(result, name)[old], nobody) for name in ("skill", "skill_low", "skill_high")
+    }
+    return replace(
+        result,
+        tasks=votes.tasks,
+        workers=workers,
+        posterior=posterior,
+        labels_per_task=votes.labels_per_task,
+        labels_per_worker=votes.labels_per_worker,
+        confusion=None if result.confusion is None else _table(result.confusion, result, old, was_there),
+        counts=None if result.counts is None else np.where(was_there[:, None, None], result.counts[old], 0.0),
+        difficulty=None,
+        extra={name: value for name, value in result.extra.items() if name not in ("vote_weight",)},
+        **spread,
+    )
+
+
+def _posterior(result: Result, votes: Annotations, old: np.ndarray, was_there: np.ndarray) -> np.ndarray:
+    if result.confusion is not None:
+        theta = np.ascontiguousarray(_table(result.confusion, result, old, was_there).transpose(0, 2, 1))
+        return em_pass(Workspace.of(votes), theta, result.class_prior).posterior
+    weight = result.extra.get("vote_weight")
+    if weight is None:
+        raise ParameterError(f"{result.method} keeps nothing that could judge new tasks; fit it on them instead")
+    own = np.where(was_there, weight[old], np.average(weight, weights=np.maximum(result.labels_per_worker, 1e-9)))
+    return posterior_of(votes, own, result.extra.get("vote_scale"))
+
+
+def _table(confusion: np.ndarray, result: Result, old: np.ndarray, was_there: np.ndarray) -> np.ndarray:
+    average = np.average(confusion, axis=0, weights=np.maximum(result.labels_per_worker, 1e-9))
+    return np.where(was_there[:, None, None], confusion[old], average)

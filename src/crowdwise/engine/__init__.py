@@ -1,0 +1,1 @@
+"""How the maths is run: loops, restarts, shards. Knows no method."""

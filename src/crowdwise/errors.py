@@ -1,0 +1,35 @@
+"""What can go wrong: every error says what is wrong, with which value, and what to do, in one sentence."""
+
+from __future__ import annotations
+
+
+class CrowdwiseError(Exception):
+    """Base of every error that is the user's to mend; the command line prints it in one line and exits with 2."""
+
+
+class DataError(CrowdwiseError):
+    """The annotations, the gold labels or a file cannot be used as they are."""
+
+
+class ParameterError(CrowdwiseError):
+    """A hyper-parameter or an option has a value that makes no sense."""
+
+
+class MissingDependencyError(CrowdwiseError):
+    """An optional package is needed for what was asked."""
+
+
+class CrowdwiseWarning(UserWarning):
+    """Base of every warning of crowdwise."""
+
+
+class ConvergenceWarning(CrowdwiseWarning):
+    """An iterative method stopped at `max_iter` before its objective settled."""
+
+
+class IdentifiabilityWarning(CrowdwiseWarning):
+    """The data cannot tell what the method wants to know (for instance, one label per task)."""
+
+
+class LedgerWarning(CrowdwiseWarning):
+    """Something was left out on the way in, and the ledger says what."""

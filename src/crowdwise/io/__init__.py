@@ -1,0 +1,1 @@
+"""The border: files and frames to Annotations, Result to files; one module per format."""

@@ -1,0 +1,93 @@
+"""A Result on disk: result.json (with a format number), arrays.npz (no pickle) and Parquet vocabularies."""
+
+from __future__ import annotations
+
+import json
+import zipfile
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import polars as pl
+
+from ..errors import DataError
+from ..result import Result
+
+FORMAT = 1
+FILES = ("result.json", "arrays.npz", "tasks.parquet", "workers.parquet", "classes.parquet")
+_ARRAYS = ("posterior", "class_prior", "skill", "skill_low", "skill_high", "labels_per_task", "labels_per_worker",
+           "confusion", "counts", "difficulty", "trace", "stage")  # fmt: skip
+
+
+def refuse_to_overwrite(folder: Path, names: tuple[str, ...], force: bool) -> None:
+    """Raise when one of the files is there already, unless told to go ahead."""
+    if folder.exists() and not folder.is_dir():
+        raise DataError(f"{folder} is a file; name a folder")
+    there = [name for name in names if (folder / name).exists()]
+    if there and not force:
+        raise DataError(f"{folder} holds {', '.join(there)} already; choose another folder or say --force (force=True)")
+
+
+def save(result: Result, folder: Path, *, force: bool = False) -> None:
+    """Write a result so that `load` gives the same one back."""
+    refuse_to_overwrite(folder, FILES, force)
+    try:
+        folder.mkdir(parents=True, exist_ok=True)
+        arrays = {name: getattr(result, name) for name in _ARRAYS if getattr(result, name) is not None}
+        extra = dict(result.extra)
+        arrays |= {f"extra.{name}": v for name, v in extra.items() if isinstance(v, np.ndarray)}
+        np.savez_compressed(folder / "arrays.npz", **arrays)
+        for name in ("tasks", "workers", "classes"):
+            pl.DataFrame({"value": getattr(result, name)}).write_parquet(folder / f"{name}.parquet")
+        about = {
+            "format": FORMAT,
+            "method": result.method,
+            "params": dict(result.params),
+            "n_iter": result.n_iter,
+            "converged": result.converged,
+            "versions": dict(result.versions),
+            "extra": {name: v for name, v in extra.items() if not isinstance(v, np.ndarray)},
+        }
+        text = json.dumps(about, indent=2, ensure_ascii=False, default=_plain) + "\n"
+        (folder / "result.json").write_text(text, encoding="utf-8")
+    except OSError as error:
+        raise DataError(f"{folder} cannot be written ({error.strerror})") from error
+
+
+def load(folder: Path) -> Result:
+    """Read a folder that `save` wrote."""
+    missing = [name for name in FILES if not (folder / name).is_file()]
+    if missing:
+        raise DataError(f"{folder} is no saved result: {missing[0]} is missing")
+    try:
+        about = json.loads((folder / "result.json").read_text(encoding="utf-8"))
+        if about.get("format") != FORMAT:
+            raise DataError(f"{folder}: format {about.get('format')!r} is not one that this version reads ({FORMAT})")
+        with np.load(folder / "arrays.npz", allow_pickle=False) as stored:
+            arrays = {name: stored[name] for name in stored.files}
+        names = {n: pl.read_parquet(folder / f"{n}.parquet")["value"].rename(n[:-1]) for n in
+                 ("tasks", "workers", "classes")}  # fmt: skip
+    except (OSError, ValueError, KeyError, zipfile.BadZipFile, pl.exceptions.PolarsError) as error:
+        raise DataError(f"{folder}: the saved result is damaged ({error})") from error
+    extra = dict(about["extra"])
+    extra |= {name.removeprefix("extra."): v for name, v in arrays.items() if name.startswith("extra.")}
+    return Result(
+        method=about["method"],
+        params=about["params"],
+        n_iter=about["n_iter"],
+        converged=about["converged"],
+        versions=about["versions"],
+        extra=extra,
+        **{name: arrays[name] for name in _ARRAYS if name in arrays},
+        **_renamed(names),
+    )
+
+
+def _renamed(names: dict[str, pl.Series]) -> dict[str, pl.Series]:
+    return {**names, "classes": names["classes"].rename("label")}
+
+
+def _plain(value: Any) -> Any:
+    if isinstance(value, np.generic):
+        return value.item()
+    raise TypeError(f"{type(value).__name__} cannot be written to result.json")

@@ -1,0 +1,34 @@
+"""Result to the files that people open: labels.csv, workers.csv, confusion.csv, ledger.json."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+
+from ..errors import DataError
+from ..ledger import Ledger
+from ..result import Result
+from .store import FILES, refuse_to_overwrite
+
+TABLES = ("labels.csv", "workers.csv", "confusion.csv", "ledger.json")
+
+
+def write_run(result: Result, ledger: Ledger, folder: str | Path, *, force: bool = False) -> list[str]:
+    """Everything about one run in one folder; returns the names of the files."""
+    folder = Path(folder)
+    refuse_to_overwrite(folder, TABLES + FILES, force)
+    result.save(folder, force=force)
+    written = list(TABLES)
+    try:
+        result.to_table().write_csv(folder / "labels.csv")
+        result.worker_table().write_csv(folder / "workers.csv")
+        if result.confusion is not None:
+            result.confusion_table().write_csv(folder / "confusion.csv")
+        else:
+            written.remove("confusion.csv")
+            (folder / "confusion.csv").unlink(missing_ok=True)
+        text = json.dumps(ledger.to_dict(), indent=2, ensure_ascii=False) + "\n"
+        (folder / "ledger.json").write_text(text, encoding="utf-8")
+    except OSError as error:
+        raise DataError(f"{folder} cannot be written ({error.strerror})") from error
+    return [*written, *FILES]

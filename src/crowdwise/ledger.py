@@ -1,0 +1,62 @@
+"""The ledger: what became of every row that came in.
+
+rows_in = rows_used + sum(dropped.values()), always; the constructor checks it.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from types import MappingProxyType
+from typing import Any
+
+BLANK = "blank row"
+NULL_TASK = "no task"
+NULL_WORKER = "no worker"
+NULL_LABEL = "no label"
+EXACT_REPEAT = "exact repeat of task, worker and label"
+CONTRADICTION = "contradicted by another row of the same task and worker"
+
+
+@dataclass(frozen=True)
+class Ledger:
+    """Accounts for every row.
+
+    >>> Ledger(rows_in=5, rows_used=4, dropped={"no label": 1}).rows_dropped
+    1
+    """
+
+    rows_in: int
+    rows_used: int
+    dropped: Mapping[str, int] = field(default_factory=dict)
+    notes: tuple[str, ...] = ()
+
+    def __post_init__(self) -> None:
+        kept = {reason: int(n) for reason, n in self.dropped.items() if n}
+        object.__setattr__(self, "dropped", MappingProxyType(kept))
+        if self.rows_in != self.rows_used + self.rows_dropped:
+            raise AssertionError(f"ledger out of balance: {self.rows_in} in, {self.rows_used} used, {kept} dropped")
+
+    @property
+    def rows_dropped(self) -> int:
+        """Rows that were not used, over all reasons."""
+        return sum(self.dropped.values())
+
+    def __add__(self, other: Ledger) -> Ledger:
+        reasons = dict.fromkeys([*self.dropped, *other.dropped])
+        return Ledger(
+            rows_in=self.rows_in + other.rows_in,
+            rows_used=self.rows_used + other.rows_used,
+            dropped={r: self.dropped.get(r, 0) + other.dropped.get(r, 0) for r in reasons},
+            notes=tuple(dict.fromkeys(self.notes + other.notes)),
+        )
+
+    def to_dict(self) -> dict[str, Any]:
+        """Plain values, as written to ledger.json."""
+        return {
+            "rows_in": self.rows_in,
+            "rows_used": self.rows_used,
+            "rows_dropped": self.rows_dropped,
+            "dropped": dict(self.dropped),
+            "notes": list(self.notes),
+        }

@@ -1,0 +1,57 @@
+"""Dirichlet-multinomial evidence: how alike are many rows of counts, and around which mean?"""
+
+from __future__ import annotations
+
+import numpy as np
+import numpy.typing as npt
+from scipy.special import digamma, gammaln
+
+F8 = npt.NDArray[np.float64]
+
+
+def log_evidence(counts: F8, mean: F8, strength: float) -> float:
+    """log of the product over rows of DirMult(counts[row]; strength · mean), without the binomial constants."""
+    prior = strength * mean
+    total = counts.sum(axis=1)
+    rows = gammaln(strength) - gammaln(strength + total)
+    return float(rows.sum() + (gammaln(prior + counts) - gammaln(prior)).sum())
+
+
+def update_mean(counts: F8, mean: F8, strength: float, pseudo: F8, rounds: int = 3) -> F8:
+    """Minka's fixed point for the mean of a Dirichlet at a given strength, with pseudo-counts of its own.
+
+    Minka (2000), Estimating a Dirichlet distribution, section 4 (mean at fixed precision).
+    """
+    for _ in range(rounds):
+        prior = strength * mean
+        pull = (prior * (digamma(prior + counts) - digamma(prior))).sum(axis=0) + pseudo
+        mean = np.maximum(pull / pull.sum(), 1e-12)
+    return mean / mean.sum()
+
+
+def best_strength(counts: F8, mean: F8, low: float, high: float) -> float:
+    """The strength in [low, high] with the highest evidence: where its slope changes sign (Illinois method)."""
+    total = counts.sum(axis=1)
+    lo, hi = float(np.log(low)), float(np.log(high))
+    at_lo, at_hi = _slope(counts, total, mean, low), _slope(counts, total, mean, high)
+    if at_hi >= 0:
+        return high
+    if at_lo <= 0:
+        return low
+    for _ in range(100):
+        x = (lo * at_hi - hi * at_lo) / (at_hi - at_lo)
+        at_x = _slope(counts, total, mean, float(np.exp(x)))
+        if at_x > 0:
+            lo, at_lo, at_hi = x, at_x, at_hi / 2
+        else:
+            hi, at_hi, at_lo = x, at_x, at_lo / 2
+        if hi - lo < 1e-3 or at_x == 0:
+            break
+    return float(np.exp((lo + hi) / 2))
+
+
+def _slope(counts: F8, total: F8, mean: F8, strength: float) -> float:
+    """Derivative of the evidence with respect to the logarithm of the strength."""
+    prior = strength * mean
+    rows = float((digamma(strength) - digamma(strength + total)).sum())
+    return strength * (rows + float((mean * (digamma(prior + counts) - digamma(prior))).sum()))

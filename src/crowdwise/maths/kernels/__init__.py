@@ -1,0 +1,150 @@
+"""The E- and M-step kernels: one fused pass over task-sorted rows serves every confusion-matrix method.
+
+`theta` and `counts` are laid out [worker, observed, true]: the K entries that one vote needs lie side by side.
+Large data goes to the compiled kernels, small data to plain numpy, which answers before numba is imported;
+both compute the same thing (tests compare them), and the choice depends on the data's size alone.
+"""
+
+from __future__ import annotations
+
+import os
+from concurrent.futures import ThreadPoolExecutor
+from dataclasses import dataclass, field
+from functools import lru_cache
+from typing import TYPE_CHECKING
+
+import numpy as np
+import numpy.typing as npt
+
+from . import plain
+
+if TYPE_CHECKING:
+    from ...annotations import Annotations
+
+F8 = npt.NDArray[np.float64]
+I4 = npt.NDArray[np.int32]
+
+# Rows × classes from which the compiled kernels pay for their import.
+COMPILED_FROM = 150_000
+# Confusion entries are floored here so that 16 votes in a row stay inside the range of a double.
+FLOOR = 1e-18
+
+
+@dataclass(frozen=True)
+class Stats:
+    """Expected counts, additive over shards: counts[worker, observed, true] and mass[class]."""
+
+    counts: F8
+    mass: F8
+
+    def __add__(self, other: Stats) -> Stats:
+        return Stats(self.counts + other.counts, self.mass + other.mass)
+
+
+@dataclass(frozen=True)
+class EMPass:
+    """What one sweep gives: the posterior under the parameters, its statistics, the log-likelihood."""
+
+    posterior: F8
+    stats: Stats
+    log_likelihood: float
+
+
+def n_threads() -> int:
+    """How many threads the compiled kernels use: CROWDWISE_THREADS, else the cores this process may use."""
+    wish = os.environ.get("CROWDWISE_THREADS", "")
+    if wish.isdigit() and int(wish) > 0:
+        return int(wish)
+    return len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count() or 1
+
+
+@lru_cache(maxsize=4)
+def _pool(threads: int) -> ThreadPoolExecutor:
+    return ThreadPoolExecutor(threads, thread_name_prefix="crowdwise")
+
+
+@dataclass
+class Workspace:
+    """Arrays that the passes over one shard use again and again."""
+
+    shard: Annotations
+    compiled: bool
+    gold: I4 | None = None
+    buffers: dict[str, F8] = field(default_factory=dict)
+
+    @classmethod
+    def of(cls, shard: Annotations, gold: I4 | None = None, compiled: bool | None = None) -> Workspace:
+        """A workspace for a shard; gold[task] is a class, or n_classes where the truth is not known."""
+        if compiled is None:
+            compiled = len(shard) * shard.n_classes >= COMPILED_FROM
+        return cls(shard, compiled, gold)
+
+    def chunks(self) -> list[tuple[int, int]]:
+        """Runs of tasks, a power of two of them, chosen from the data alone: sums come out the same bits
+        for any number of threads."""
+        shard = self.shard
+        work = len(shard) * shard.n_classes
+        table = shard.n_workers * shard.n_classes**2
+        n = 1
+        # More chunks than this would spend their time on clearing and adding up count tables.
+        while n < 16 and work >= 131_072 * n and work >= 6 * table * n:
+            n *= 2
+        cuts = np.searchsorted(shard.task_offsets, np.linspace(0, len(shard), n + 1)[1:-1]).tolist()
+        edges = [0, *cuts, shard.n_tasks]
+        return list(zip(edges[:-1], edges[1:], strict=True))
+
+    def buffer(self, name: str, shape: tuple[int, ...]) -> F8:
+        """An array to overwrite, the same one each time."""
+        if name not in self.buffers or self.buffers[name].shape != shape:
+            self.buffers[name] = np.empty(shape)
+        return self.buffers[name]
+
+
+def em_pass(space: Workspace, theta: F8, prior: F8) -> EMPass:
+    """Posterior, expected counts and log-likelihood under theta[worker, observed, true] and prior[class]."""
+    if not space.compiled:
+        posterior, total = plain.e_step(space.shard, np.maximum(theta, FLOOR), np.maximum(prior, FLOOR), space.gold)
+        return EMPass(posterior, plain.stats(space.shard, posterior), total)
+    return _compiled_pass(space, theta, prior, None)
+
+
+def stats_of(space: Workspace, posterior: F8) -> Stats:
+    """Expected counts of a given posterior: what an M-step from a starting point needs."""
+    if not space.compiled:
+        return plain.stats(space.shard, posterior)
+    return _compiled_pass(space, None, None, posterior).stats
+
+
+def _compiled_pass(space: Workspace, theta: F8 | None, prior: F8 | None, posterior: F8 | None) -> EMPass:
+    from . import compiled
+
+    shard, k = space.shard, space.shard.n_classes
+    size = shard.n_workers * k * k
+    chunks = space.chunks()
+    tables = space.buffer("tables", (len(chunks), size))
+    masses = space.buffer("masses", (len(chunks), k))
+    gold = np.empty(0, dtype=np.int32) if space.gold is None else space.gold
+    weight = np.empty(0) if shard.weight is None else shard.weight
+    if theta is None or prior is None:
+        assert posterior is not None
+        q = np.ascontiguousarray(posterior)
+        step = compiled.scatter(weight, k)
+        jobs = [
+            (shard.task_offsets, shard.cell, weight, q, tables[i], masses[i], lo, hi)
+            for i, (lo, hi) in enumerate(chunks)
+        ]
+    else:
+        q = np.empty((shard.n_tasks, k))
+        step, table = compiled.sweep(weight, k, theta, FLOOR)
+        base = compiled.prior_for(weight, k, prior, FLOOR)
+        jobs = [
+            (shard.task_offsets, shard.cell, weight, table, base, gold, q, tables[i], masses[i], lo, hi)
+            for i, (lo, hi) in enumerate(chunks)
+        ]
+    threads = min(n_threads(), len(chunks))
+    if threads > 1:
+        totals = list(_pool(threads).map(lambda job: step(*job), jobs))
+    else:
+        totals = [step(*job) for job in jobs]
+    counts = compiled.ordered_sum(tables).reshape(shard.n_workers, k, k)
+    return EMPass(q, Stats(counts, masses.sum(axis=0)), float(sum(totals)))

@@ -1,0 +1,236 @@
+"""The kernels in numba: fused over task-sorted offsets, float64, specialised on the number of classes.
+
+Up to 64 classes the loops over classes become vector instructions through two intrinsics; above that, and for
+weighted rows, a generic kernel works in log space. Products of probabilities are taken in blocks of 16 votes and
+the logarithms of the blocks are added: rescaling by the maximum instead would drive a class to zero for good
+when thousands of votes for one class are followed by thousands for another.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from functools import lru_cache
+from math import exp, log
+
+import numpy as np
+import numpy.typing as npt
+from llvmlite import ir
+from numba import njit, types
+from numba.extending import intrinsic
+
+F8 = npt.NDArray[np.float64]
+
+SPECIALISED_UP_TO = 64
+_BLOCK = 16
+
+
+def _row(context, builder, array_type, array, start, k):
+    data = context.make_array(array_type)(context, builder, array).data
+    return builder.bitcast(builder.gep(data, [start]), ir.VectorType(ir.DoubleType(), k).as_pointer())
+
+
+@intrinsic(prefer_literal=True)
+def _scale_row(typing_context, row, source, start, k):  # noqa: ARG001
+    """row *= source[start : start + k]."""
+    n = k.literal_value
+
+    def generate(context, builder, signature, args):
+        zero = ir.Constant(ir.IntType(64), 0)
+        into = _row(context, builder, signature.args[0], args[0], zero, n)
+        by = _row(context, builder, signature.args[1], args[1], args[2], n)
+        product = builder.fmul(builder.load(into, align=8), builder.load(by, align=8))
+        builder.store(product, into, align=8)
+        return context.get_dummy_value()
+
+    return types.void(row, source, types.int64, k), generate
+
+
+@intrinsic(prefer_literal=True)
+def _add_row(typing_context, table, start, row, k):  # noqa: ARG001
+    """table[start : start + k] += row."""
+    n = k.literal_value
+
+    def generate(context, builder, signature, args):
+        zero = ir.Constant(ir.IntType(64), 0)
+        into = _row(context, builder, signature.args[0], args[0], args[1], n)
+        what = _row(context, builder, signature.args[2], args[2], zero, n)
+        builder.store(builder.fadd(builder.load(into, align=8), builder.load(what, align=8)), into, align=8)
+        return context.get_dummy_value()
+
+    return types.void(table, types.int64, row, k), generate
+
+
+@lru_cache(maxsize=None)
+def _sweep(K: int) -> Callable[..., float]:  # the closure holds one int, so numba can cache it on disk
+    @njit(cache=True, nogil=True, error_model="numpy")
+    def kernel(offset, cell, weight, theta, prior, gold, q, counts, mass, lo, hi):
+        s = np.empty(K)
+        logs = np.empty(K)
+        total = 0.0
+        product = 1.0  # of the likelihoods of tasks, so that few logarithms are taken
+        counts[:] = 0.0
+        mass[:] = 0.0
+        for i in range(lo, hi):
+            first, last = offset[i], offset[i + 1]
+            for k in range(K):
+                s[k] = prior[k]
+            norm = 0.0
+            if last - first <= _BLOCK:
+                for e in range(first, last):
+                    _scale_row(s, theta, np.int64(cell[e]) * K, K)
+                if gold.size and gold[i] < K:
+                    total += log(s[gold[i]])
+                else:
+                    for k in range(K):
+                        norm += s[k]
+                    if norm < 1e-100:
+                        total += log(norm)
+                    else:
+                        product *= norm
+                        if product < 1e-150:
+                            total += log(product)
+                            product = 1.0
+            else:
+                for k in range(K):
+                    logs[k] = 0.0
+                for e in range(first, last):
+                    _scale_row(s, theta, np.int64(cell[e]) * K, K)
+                    if (e - first) % _BLOCK == _BLOCK - 1 or e == last - 1:
+                        for k in range(K):
+                            logs[k] += log(s[k])
+                            s[k] = 1.0
+                top = logs[0]
+                for k in range(1, K):
+                    top = max(top, logs[k])
+                for k in range(K):
+                    s[k] = exp(logs[k] - top)
+                    norm += s[k]
+                if gold.size and gold[i] < K:
+                    total += logs[gold[i]]
+                else:
+                    total += top + log(norm)
+            if gold.size and gold[i] < K:
+                for k in range(K):
+                    s[k] = 0.0
+                s[gold[i]] = 1.0
+            else:
+                scale = 1.0 / norm
+                for k in range(K):
+                    s[k] *= scale
+            for k in range(K):
+                q[i, k] = s[k]
+                mass[k] += s[k]
+            for e in range(first, last):
+                _add_row(counts, np.int64(cell[e]) * K, s, K)
+        return total + log(product)
+
+    return kernel  # type: ignore[no-any-return]
+
+
+@njit(cache=True, nogil=True, error_model="numpy")
+def _sweep_generic(offset, cell, weight, log_theta, log_prior, gold, q, counts, mass, lo, hi):
+    """Any number of classes, weights or none, in log space."""
+    K = log_prior.size
+    total = 0.0
+    counts[:] = 0.0
+    mass[:] = 0.0
+    for i in range(lo, hi):
+        s = q[i]
+        for k in range(K):
+            s[k] = log_prior[k]
+        for e in range(offset[i], offset[i + 1]):
+            w = weight[e] if weight.size else 1.0
+            start = np.int64(cell[e]) * K
+            for k in range(K):
+                s[k] += w * log_theta[start + k]
+        top = s.max()
+        if gold.size and gold[i] < K:
+            total += s[gold[i]]
+            s[:] = 0.0
+            s[gold[i]] = 1.0
+        else:
+            norm = 0.0
+            for k in range(K):
+                s[k] = exp(s[k] - top)
+                norm += s[k]
+            total += top + log(norm)
+            for k in range(K):
+                s[k] /= norm
+        for k in range(K):
+            mass[k] += s[k]
+        for e in range(offset[i], offset[i + 1]):
+            w = weight[e] if weight.size else 1.0
+            start = np.int64(cell[e]) * K
+            for k in range(K):
+                counts[start + k] += w * s[k]
+    return total
+
+
+@njit(cache=True, nogil=True, error_model="numpy")
+def _scatter(offset, cell, weight, q, counts, mass, lo, hi):
+    K = q.shape[1]
+    counts[:] = 0.0
+    mass[:] = 0.0
+    for i in range(lo, hi):
+        for k in range(K):
+            mass[k] += q[i, k]
+        for e in range(offset[i], offset[i + 1]):
+            w = weight[e] if weight.size else 1.0
+            start = np.int64(cell[e]) * K
+            for k in range(K):
+                counts[start + k] += w * q[i, k]
+    return 0.0
+
+
+@njit(cache=True, nogil=True)
+def _counting_order(keys, n):
+    place = np.zeros(n + 1, dtype=np.int64)
+    for key in keys:
+        place[key + 1] += 1
+    for j in range(n):
+        place[j + 1] += place[j]
+    order = np.empty(keys.size, dtype=np.int64)
+    for row in range(keys.size):
+        key = keys[row]
+        order[place[key]] = row
+        place[key] += 1
+    return order
+
+
+def _in_log_space(weight: F8, k: int) -> bool:
+    return weight.size > 0 or k > SPECIALISED_UP_TO
+
+
+def sweep(weight: F8, k: int, theta: F8, floor: float) -> tuple[Callable[..., float], F8]:
+    """The fused kernel for k classes and the confusion table in the form it wants."""
+    table = np.maximum(theta, floor).ravel()
+    if _in_log_space(weight, k):
+        return _sweep_generic, np.log(table)
+    return _sweep(k), table
+
+
+def prior_for(weight: F8, k: int, prior: F8, floor: float) -> F8:
+    """The class prior in the form that the kernel wants."""
+    safe = np.maximum(prior, floor)
+    return np.log(safe) if _in_log_space(weight, k) else safe
+
+
+def scatter(weight: F8, k: int) -> Callable[..., float]:  # noqa: ARG001
+    """The kernel that only gathers statistics."""
+    return _scatter  # type: ignore[no-any-return]
+
+
+def ordered_sum(tables: F8) -> F8:
+    """Sum over chunks, always in the same order."""
+    total = tables[0].copy()
+    for table in tables[1:]:
+        total += table
+    return total
+
+
+def counting_order(keys: npt.NDArray[np.int32], n: int) -> npt.NDArray[np.int64]:
+    """The stable order of integer keys below n, in linear time."""
+    return np.asarray(_counting_order(keys, n), dtype=np.int64)
+
+
+__all__: list[str] = ["counting_order", "ordered_sum", "prior_for", "scatter", "sweep"]

@@ -1,0 +1,38 @@
+"""Sums and normalisations that neither overflow nor lose a class."""
+
+from __future__ import annotations
+
+import numpy as np
+import numpy.typing as npt
+
+F8 = npt.NDArray[np.float64]
+
+
+def normalise_rows(score: F8) -> tuple[F8, F8]:
+    """Softmax of each row, and its log normaliser.
+
+    >>> normalise_rows(np.log([[1.0, 3.0]]))[0]
+    array([[0.25, 0.75]])
+    """
+    top = score.max(axis=1, keepdims=True, initial=-np.inf)
+    top = np.where(np.isfinite(top), top, 0.0)
+    p = np.exp(score - top)
+    total = p.sum(axis=1, keepdims=True)
+    p /= total
+    return p, (top + np.log(total))[:, 0]
+
+
+def segment_sum(rows: F8, offsets: npt.NDArray[np.int64]) -> F8:
+    """Sum of rows[offsets[i]:offsets[i + 1]] for each i; an empty segment gives zero."""
+    out = np.zeros((len(offsets) - 1, rows.shape[1]))
+    full = np.flatnonzero(np.diff(offsets))
+    if len(full):
+        out[full] = np.add.reduceat(rows, offsets[:-1][full], axis=0)
+    return out
+
+
+def shares(scores: F8) -> F8:
+    """Rows divided by their sums; a row of zeros becomes uniform."""
+    total = scores.sum(axis=1, keepdims=True)
+    k = scores.shape[1]
+    return np.where(total > 0, scores / np.where(total > 0, total, 1.0), 1.0 / k)

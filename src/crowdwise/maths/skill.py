@@ -1,0 +1,51 @@
+"""A worker's accuracy with an honest interval, although nobody knows which of the labels were right.
+
+Each label is right with probability r = posterior[task, label]. Had we seen which, the accuracy would have a Beta
+posterior with n observations. We have not: by Louis' (1982) missing-information principle the data carry only
+
+    n_effective = n - sum r (1 - r) / (skill (1 - skill))
+
+observations' worth, and the Beta posterior is taken at that many. The prior is centred on the crowd's mean.
+Louis (1982), JRSS B 44(2), doi:10.1111/j.2517-6161.1982.tb01203.x.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+import numpy as np
+import numpy.typing as npt
+
+F8 = npt.NDArray[np.float64]
+
+PRIOR_STRENGTH = 2.0
+
+
+@dataclass(frozen=True)
+class Skill:
+    """Expected accuracy of each worker and its central 95 % interval."""
+
+    mean: F8
+    low: F8
+    high: F8
+
+
+def worker_skill(
+    worker: npt.NDArray[np.int32], right: F8, n_workers: int, weight: F8 | None = None, level: float = 0.95
+) -> Skill:
+    """Skill from right[row], the probability that the row's label is the true one."""
+    from scipy.special import betaincinv
+
+    w = np.ones(len(right)) if weight is None else weight
+    n = np.bincount(worker, weights=w, minlength=n_workers)
+    hits = np.bincount(worker, weights=w * right, minlength=n_workers)
+    doubt = np.bincount(worker, weights=w * right * (1 - right), minlength=n_workers)
+    total = float(n.sum())
+    crowd = float(np.clip(hits.sum() / total, 0.01, 0.99)) if total else 0.5
+    mean = (hits + PRIOR_STRENGTH * crowd) / (n + PRIOR_STRENGTH)
+    spread = mean * (1 - mean)
+    effective = np.clip(n - doubt / spread, 0.02 * n, n)
+    a = PRIOR_STRENGTH * crowd + effective * mean
+    b = PRIOR_STRENGTH * (1 - crowd) + effective * (1 - mean)
+    tail = (1 - level) / 2
+    return Skill(mean, betaincinv(a, b, tail), betaincinv(a, b, 1 - tail))

@@ -1,0 +1,103 @@
+"""Vocabularies: the user's own ids and classes, sorted, each standing for the code at its place."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+import numpy.typing as npt
+import polars as pl
+
+from .errors import DataError
+
+Codes = npt.NDArray[np.int32]
+
+
+def as_series(values: Any, name: str) -> pl.Series:
+    """Any one-dimensional collection as a polars Series of strings, integers or booleans.
+
+    Floats that are whole numbers (what pandas makes of integers with gaps) become integers again.
+    """
+    if isinstance(values, pl.Series):
+        series = values.rename(name)
+    elif isinstance(values, np.ndarray):
+        if values.ndim != 1:
+            raise DataError(f"{name} must have one dimension, got shape {values.shape}")
+        series = _from_numpy(values, name)
+    else:
+        values = list(values)
+        if any(isinstance(v, np.generic) for v in values):
+            values = [v.item() if isinstance(v, np.generic) else v for v in values]
+        try:
+            series = pl.Series(name, values, strict=True)
+        except (TypeError, pl.exceptions.PolarsError) as error:
+            kinds = sorted({type(v).__name__ for v in values if v is not None})
+            raise DataError(
+                f"{name} mixes the types {', '.join(kinds)}; convert them to one type, for instance with str()"
+            ) from error
+    return _plain(series)
+
+
+def _from_numpy(values: npt.NDArray[Any], name: str) -> pl.Series:
+    if values.dtype.kind in "biuf":
+        return pl.Series(name, values)
+    return as_series(values.tolist(), name)
+
+
+def _plain(series: pl.Series) -> pl.Series:
+    dtype = series.dtype
+    if dtype in (pl.String, pl.Boolean, pl.Null) or isinstance(dtype, pl.Categorical | pl.Enum):
+        return series
+    if dtype.is_integer():
+        return series.cast(pl.Int64)
+    if dtype.is_float():
+        series = series.fill_nan(None)
+        whole = series.drop_nulls()
+        if bool((whole == whole.round()).all()) and bool((whole.abs() < 2**53).all()):
+            return series.cast(pl.Int64)
+        return series.cast(pl.String)
+    if dtype.is_temporal() or dtype.is_decimal():
+        return series.cast(pl.String)
+    raise DataError(
+        f"column {series.name!r} holds {dtype} values; task, worker and label must be text, numbers or booleans"
+    )
+
+
+def sorted_vocabulary(values: Any, name: str) -> pl.Series:
+    """The distinct values in ascending order, without nulls."""
+    series = as_series(values, name)
+    if isinstance(series.dtype, pl.Categorical | pl.Enum):
+        series = series.cast(pl.String)
+    if series.dtype == pl.Null:
+        series = series.cast(pl.String)
+    return series.drop_nulls().unique().sort()
+
+
+def lookup(vocabulary: pl.Series, values: pl.Series) -> tuple[Codes, npt.NDArray[np.bool_]]:
+    """Code of every value, and whether it is known at all (the code of an unknown value means nothing).
+
+    Values of another type than the vocabulary are compared by how they are written: 7 matches "7", not "007".
+    """
+    if isinstance(values.dtype, pl.Categorical | pl.Enum):
+        values = values.cast(pl.String)
+    if vocabulary.dtype != values.dtype:
+        vocabulary, values = vocabulary.cast(pl.String), values.cast(pl.String)
+    table = pl.DataFrame({"value": vocabulary, "code": np.arange(len(vocabulary), dtype=np.int32)})
+    joined = pl.DataFrame({"value": values}).join(table, on="value", how="left", maintain_order="left")
+    codes = joined["code"]
+    return codes.fill_null(0).to_numpy().astype(np.int32), codes.is_not_null().to_numpy()
+
+
+def union(a: pl.Series, b: pl.Series) -> pl.Series:
+    """Both vocabularies in one; of different types, both as text."""
+    if a.dtype != b.dtype:
+        a, b = a.cast(pl.String), b.cast(pl.String)
+    return pl.concat([a, b.rename(a.name)]).unique().sort()
+
+
+def quote(values: Any, limit: int = 3) -> str:
+    """A few values for an error message: 'a', 'b', 'c' and 4 more."""
+    values = list(values)
+    shown = ", ".join(repr(v)[:60] for v in values[:limit])
+    more = len(values) - limit
+    return f"{shown} and {more} more" if more > 0 else shown
