@@ -69,10 +69,11 @@ if TYPE_CHECKING:
         MissingDependencyError,
         ParameterError,
     )
-    from .metrics import evaluate
     from .io.read import read, read_truth
     from .ledger import Ledger
-    from .registry import method, names as methods
+    from .metrics import evaluate
+    from .registry import method
+    from .registry import names as methods
     from .result import Result
 
 __all__ = [*_HOMES, *_ROOMS, "__version__"]

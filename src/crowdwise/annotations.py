@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, field, replace
 from functools import cached_property
+from itertools import pairwise
 from typing import Any, Literal
 
 import numpy as np
@@ -206,7 +207,7 @@ class Annotations:
     def select(self, *, tasks: Iterable[Any] | None = None, workers: Iterable[Any] | None = None) -> Annotations:
         """Only these tasks and workers, by name; the vocabularies shrink with them, the classes stay."""
         keep = np.ones(len(self), dtype=bool)
-        vocabularies = {"tasks": self.tasks, "workers": self.workers}
+        vocabularies: dict[str, Any] = {"tasks": self.tasks, "workers": self.workers}
         for name, wanted, codes in (("tasks", tasks, self.task), ("workers", workers, self.worker)):
             if wanted is None:
                 continue
@@ -244,7 +245,7 @@ class Annotations:
             raise ParameterError(f"the number of shards must be at least 1, got {n}")
         cuts = np.searchsorted(self.task_offsets, np.linspace(0, len(self), n + 1)[1:-1])
         edges = np.unique(np.concatenate([[0], cuts, [self.n_tasks]]))
-        return [self._run(int(lo), int(hi)) for lo, hi in zip(edges[:-1], edges[1:], strict=True)] or [self]
+        return [self._run(int(lo), int(hi)) for lo, hi in pairwise(edges)] or [self]
 
     def _run(self, lo: int, hi: int) -> Annotations:
         part = self.take(np.arange(self.task_offsets[lo], self.task_offsets[hi]))

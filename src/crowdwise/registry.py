@@ -108,8 +108,8 @@ def get(name: str) -> type[Aggregator]:
 def method(name: str, **params: Any) -> Aggregator:
     """A method by its registry name.
 
-    >>> method("dawid_skene", smoothing=0.1)
-    DawidSkene(seed=0, max_iter=500, tol=1e-08, n_init=1, accelerate=False, smoothing=0.1, smoothing_diagonal=None, prior_class=0.0)
+    >>> method("wawa", seed=7)
+    Wawa(seed=7, ties='split')
     """
     cls = get(name)
     known = [f.name for f in fields(cls)]

@@ -75,7 +75,7 @@ class Result:
     @cached_property
     def confidence(self) -> F8:
         """Probability of the most probable class."""
-        return self.posterior.max(axis=1)
+        return np.asarray(self.posterior.max(axis=1))
 
     @property
     def mean_confidence(self) -> float:

@@ -2,7 +2,8 @@
 
     z_i ~ Cat(class_prior),   y_iw | z_i = k ~ Cat(confusion[w, k])
 
-Methods differ in their M-step only. Arrays inside are [worker, observed, true]; what leaves is [worker, true, observed].
+Methods differ in their M-step only. Arrays inside are [worker, observed, true]; what leaves is
+[worker, true, observed].
 """
 
 from __future__ import annotations

@@ -41,7 +41,7 @@ class ConfusionVector(ConfusionAggregator):
         check_number("smoothing", self.smoothing, above=0)
         check_number("prior_class", self.prior_class, low=0)
 
-    def model(self, annotations: Annotations) -> ConfusionModel:
+    def model(self, annotations: Annotations) -> ConfusionModel:  # noqa: ARG002
         """One probability per worker and class."""
         return _Vector(np.full((1, 1), float(self.smoothing)), self.prior_class)
 

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import replace
-from typing import Literal
+from typing import Any, Literal
 
 import numpy as np
 
@@ -45,7 +45,7 @@ def infer(result: Result, annotations: Annotations, unknown_workers: Literal["er
     old, was_there = lookup(result.workers, workers)
     posterior = _posterior(result, votes, old, was_there)
     nobody = np.full(len(workers), np.nan)
-    spread = {
+    spread: dict[str, Any] = {
         name: np.where(was_there, getattr(result, name)[old], nobody) for name in ("skill", "skill_low", "skill_high")
     }
     return replace(

@@ -57,7 +57,8 @@ def scores(annotations: Annotations, weight: F8) -> F8:
     if annotations.weight is not None:
         w = w * annotations.weight
     flat = annotations.task.astype(np.int64) * k + annotations.label
-    return np.bincount(flat, weights=w, minlength=n * k).reshape(n, k)
+    # Of no rows at all, bincount makes integers.
+    return np.bincount(flat, weights=w, minlength=n * k).astype(np.float64).reshape(n, k)
 
 
 def posterior_of(annotations: Annotations, weight: F8, scale: float | None) -> F8:
@@ -103,10 +104,10 @@ def refine(
     max_iter: int,
 ) -> Weights:
     """Vote and weigh in turn until the winners stay: weigh(accuracy, number of labels) gives the weights."""
-    n = annotations.labels_per_worker.astype(np.float64)
+    n = np.bincount(annotations.worker, weights=annotations.weight, minlength=annotations.n_workers).astype(np.float64)
     target = consensus(annotations.votes, gold)
     converged = False
-    for iteration in range(1, max_iter + 1):
+    for iteration in range(1, max_iter + 1):  # noqa: B007
         weight = weigh(agreement(annotations, target), n)
         new = consensus(scores(annotations, weight), gold)
         converged = bool((new == target).all())

@@ -218,8 +218,8 @@ def _sort_and_resolve(
     return {reasons.EXACT_REPEAT: exact, reasons.CONTRADICTION: len(task) - len(kept) - exact}
 
 
-def _ties(extra: Mapping[str, npt.NDArray[np.float64] | None]) -> tuple[npt.NDArray[np.float64], ...]:
-    return tuple(v for v in (extra["weight"], extra["time"]) if v is not None)
+def _ties(extra: Mapping[str, npt.NDArray[np.float64] | None]) -> list[npt.NDArray[Any]]:
+    return [v for v in (extra["weight"], extra["time"]) if v is not None]
 
 
 def _take(

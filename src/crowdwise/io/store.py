@@ -25,7 +25,7 @@ def refuse_to_overwrite(folder: Path, names: tuple[str, ...], force: bool) -> No
         raise DataError(f"{folder} is a file; name a folder")
     there = [name for name in names if (folder / name).exists()]
     if there and not force:
-        raise DataError(f"{folder} holds {', '.join(there)} already; choose another folder or say --force (force=True)")
+        raise DataError(f"{folder} holds {there[0]} already; choose another folder or say --force (force=True)")
 
 
 def save(result: Result, folder: Path, *, force: bool = False) -> None:
@@ -83,7 +83,7 @@ def load(folder: Path) -> Result:
     )
 
 
-def _renamed(names: dict[str, pl.Series]) -> dict[str, pl.Series]:
+def _renamed(names: dict[str, pl.Series]) -> dict[str, Any]:
     return {**names, "classes": names["classes"].rename("label")}
 
 

@@ -26,7 +26,7 @@ def update_mean(counts: F8, mean: F8, strength: float, pseudo: F8, rounds: int =
         prior = strength * mean
         pull = (prior * (digamma(prior + counts) - digamma(prior))).sum(axis=0) + pseudo
         mean = np.maximum(pull / pull.sum(), 1e-12)
-    return mean / mean.sum()
+    return np.asarray(mean / mean.sum())
 
 
 def best_strength(counts: F8, mean: F8, low: float, high: float) -> float:

@@ -20,13 +20,13 @@ def winners(scores: F8) -> npt.NDArray[np.bool_]:
 def tie_shares(scores: F8) -> F8:
     """1 / (number of winners) for each winner, 0 elsewhere: the expected outcome of a fair draw."""
     tied = winners(scores)
-    return tied / tied.sum(axis=1, keepdims=True)
+    return np.asarray(tied / tied.sum(axis=1, keepdims=True))
 
 
 def break_ties(scores: F8, seed: int) -> npt.NDArray[np.int32]:
     """The winning class of each task; of several winners one is drawn, the same one for the same seed."""
     tied = winners(scores)
-    labels = tied.argmax(axis=1).astype(np.int32)
+    labels: npt.NDArray[np.int32] = tied.argmax(axis=1).astype(np.int32)
     several = np.flatnonzero(tied.sum(axis=1) > 1)
     if len(several):
         # One draw per task of the whole set, so that a task's luck does not hang on the other tasks' ties.

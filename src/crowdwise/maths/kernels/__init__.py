@@ -11,7 +11,8 @@ import os
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass, field
 from functools import lru_cache
-from typing import TYPE_CHECKING
+from itertools import pairwise
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 import numpy.typing as npt
@@ -91,7 +92,7 @@ class Workspace:
             n *= 2
         cuts = np.searchsorted(shard.task_offsets, np.linspace(0, len(shard), n + 1)[1:-1]).tolist()
         edges = [0, *cuts, shard.n_tasks]
-        return list(zip(edges[:-1], edges[1:], strict=True))
+        return list(pairwise(edges))
 
     def buffer(self, name: str, shape: tuple[int, ...]) -> F8:
         """An array to overwrite, the same one each time."""
@@ -129,7 +130,7 @@ def _compiled_pass(space: Workspace, theta: F8 | None, prior: F8 | None, posteri
         assert posterior is not None
         q = np.ascontiguousarray(posterior)
         step = compiled.scatter(weight, k)
-        jobs = [
+        jobs: list[tuple[Any, ...]] = [
             (shard.task_offsets, shard.cell, weight, q, tables[i], masses[i], lo, hi)
             for i, (lo, hi) in enumerate(chunks)
         ]

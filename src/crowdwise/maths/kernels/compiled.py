@@ -9,7 +9,7 @@ when thousands of votes for one class are followed by thousands for another.
 from __future__ import annotations
 
 from collections.abc import Callable
-from functools import lru_cache
+from functools import cache
 from math import exp, log
 
 import numpy as np
@@ -60,10 +60,10 @@ def _add_row(typing_context, table, start, row, k):  # noqa: ARG001
     return types.void(table, types.int64, row, k), generate
 
 
-@lru_cache(maxsize=None)
+@cache
 def _sweep(K: int) -> Callable[..., float]:  # the closure holds one int, so numba can cache it on disk
     @njit(cache=True, nogil=True, error_model="numpy")
-    def kernel(offset, cell, weight, theta, prior, gold, q, counts, mass, lo, hi):
+    def kernel(offset, cell, weight, theta, prior, gold, q, counts, mass, lo, hi):  # noqa: ARG001
         s = np.empty(K)
         logs = np.empty(K)
         total = 0.0
@@ -124,7 +124,7 @@ def _sweep(K: int) -> Callable[..., float]:  # the closure holds one int, so num
                 _add_row(counts, np.int64(cell[e]) * K, s, K)
         return total + log(product)
 
-    return kernel  # type: ignore[no-any-return]
+    return kernel
 
 
 @njit(cache=True, nogil=True, error_model="numpy")
@@ -217,12 +217,12 @@ def prior_for(weight: F8, k: int, prior: F8, floor: float) -> F8:
 
 def scatter(weight: F8, k: int) -> Callable[..., float]:  # noqa: ARG001
     """The kernel that only gathers statistics."""
-    return _scatter  # type: ignore[no-any-return]
+    return _scatter
 
 
 def ordered_sum(tables: F8) -> F8:
     """Sum over chunks, always in the same order."""
-    total = tables[0].copy()
+    total: F8 = tables[0].copy()
     for table in tables[1:]:
         total += table
     return total

@@ -39,5 +39,6 @@ def stats(shard: Annotations, posterior: F8) -> Stats:
     q = posterior[shard.task]
     if shard.weight is not None:
         q = q * shard.weight[:, None]
-    counts = np.stack([np.bincount(shard.cell, weights=q[:, t], minlength=cells) for t in range(k)], axis=1)
+    columns = [np.bincount(shard.cell, weights=q[:, t], minlength=cells) for t in range(k)]
+    counts = np.stack(columns, axis=1).astype(np.float64, copy=False)
     return Stats(counts.reshape(shard.n_workers, k, k), posterior.sum(axis=0))

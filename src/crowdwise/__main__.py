@@ -1,0 +1,5 @@
+"""python -m crowdwise, the same as the command crowdwise."""
+
+from .cli import main
+
+main()

@@ -1,0 +1,83 @@
+"""The command line: one file per command, each parses, calls the library and prints.
+
+Data goes to stdout, talk to stderr. Exit code 0: fine; 2: the user's to mend, said in one line; 1: a bug of ours.
+"""
+
+from __future__ import annotations
+
+import sys
+import warnings
+from typing import Annotated, Any
+
+import typer
+
+from .. import __version__
+from ..errors import CrowdwiseError, CrowdwiseWarning
+from . import aggregate, compare, demo, evaluate, inspect, methods, show, simulate
+
+app = typer.Typer(
+    name="crowdwise",
+    help="From what many fallible people (or models) said to what is true, and whom to trust.",
+    no_args_is_help=True,
+    add_completion=False,
+    pretty_exceptions_enable=False,
+    context_settings={"help_option_names": ["-h", "--help"]},
+    epilog="Start with: crowdwise demo",
+)
+
+app.command("demo")(demo.demo)
+app.command("inspect")(inspect.inspect)
+app.command("aggregate")(aggregate.aggregate)
+app.command("evaluate")(evaluate.evaluate)
+app.command("compare")(compare.compare)
+app.command("methods")(methods.methods)
+app.command("show")(show.show)
+app.command("simulate")(simulate.simulate)
+
+
+def _version(wanted: bool) -> None:
+    if wanted:
+        typer.echo(f"crowdwise {__version__}")
+        raise typer.Exit
+
+
+@app.callback()
+def _common(
+    version: Annotated[
+        bool, typer.Option("--version", callback=_version, is_eager=True, help="Print the version.")
+    ] = False,
+) -> None:
+    pass
+
+
+def main(arguments: list[str] | None = None) -> None:
+    """The entry point: every fault of the user's becomes one line on stderr and exit code 2."""
+    warnings.showwarning = _show_warning  # type: ignore[assignment]
+    try:
+        code = app(args=arguments, standalone_mode=False)
+    except CrowdwiseError as error:
+        _fail(str(error))
+    except BrokenPipeError:  # `crowdwise aggregate votes.csv | head` is no error
+        sys.stderr.close()
+        sys.exit(0)
+    except (KeyboardInterrupt, typer.Abort):
+        _fail("interrupted", 130)
+    except Exception as error:
+        # typer's own complaints (unknown option, missing argument) know how to say themselves.
+        say = getattr(error, "format_message", None)
+        if say is None:
+            raise
+        _fail(f"{say()} Try crowdwise --help")
+    sys.exit(code if isinstance(code, int) else 0)
+
+
+def _fail(message: str, code: int = 2) -> None:
+    sys.stderr.write("crowdwise: " + " ".join(message.split()) + "\n")
+    sys.exit(code)
+
+
+def _show_warning(message: Any, category: Any, *rest: Any) -> None:
+    if issubclass(category, CrowdwiseWarning):
+        sys.stderr.write(f"crowdwise: note: {message}\n")
+    else:
+        sys.stderr.write(warnings.formatwarning(message, category, rest[0], rest[1]))

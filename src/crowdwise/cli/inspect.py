@@ -1,0 +1,89 @@
+"""crowdwise inspect: what is in a file of votes."""
+
+from __future__ import annotations
+
+from typing import Annotated, Any
+
+import typer
+
+from .options import Columns, Format, Json, Votes
+from .talk import print_json, print_table, say
+
+
+def inspect(
+    votes: Votes,
+    columns: Columns = None,
+    format: Format = None,
+    json: Json = False,
+    classes: Annotated[int, typer.Option("--classes", help="How many classes to list.")] = 20,
+) -> None:
+    """Say what a file of votes holds: columns, classes, overlap, graph, ledger, and what to beware of."""
+    from ..io.columns import parse_columns
+    from ..io.read import read
+
+    annotations = read(votes, columns=parse_columns(columns), duplicates="keep", format=format)
+    facts = annotations.describe()
+    facts["repeats"] = _repeats(annotations)
+    facts["advice"] = _advice(facts)
+    if json:
+        print_json(facts)
+        return
+    print_table("", ["", ""], _sizes(facts), stderr=False)
+    counts = sorted(facts["class_counts"].items(), key=lambda item: -item[1])
+    total = max(facts["annotations"], 1)
+    rows = [[str(name), f"{n:,}", f"{n / total:.1%}"] for name, n in counts[:classes]]
+    if len(counts) > classes:
+        rows.append([f"… {len(counts) - classes:,} more", "", ""])
+    print_table("Classes", ["class", "labels", "share"], rows, stderr=False)
+    for line in facts["ledger"]["notes"] + facts["advice"]:
+        say("·", line)
+
+
+def _repeats(annotations: Any) -> dict[str, int]:
+    import numpy as np
+
+    same = (np.diff(annotations.task) == 0) & (np.diff(annotations.worker) == 0)
+    exact = same & (np.diff(annotations.label) == 0)
+    differ = same & ~exact
+    pairs = annotations.task[1:][differ].astype(np.int64) * annotations.n_workers + annotations.worker[1:][differ]
+    return {"exact": int(exact.sum()), "contradictory_pairs": len(np.unique(pairs))}
+
+
+def _sizes(facts: dict[str, Any]) -> list[list[str]]:
+    ledger, task, worker = facts["ledger"], facts["labels_per_task"], facts["labels_per_worker"]
+    agreement, several, repeats = facts["pairwise_agreement"], facts["tasks_with_several_labels"], facts["repeats"]
+    dropped = "; ".join(f"{n:,} {reason}" for reason, n in ledger["dropped"].items())
+    return [
+        ["rows", f"{ledger['rows_in']:,} in, {ledger['rows_used']:,} used" + (f" ({dropped})" if dropped else "")],
+        ["tasks", f"{facts['tasks']:,}"],
+        ["workers", f"{facts['workers']:,}"],
+        ["classes", f"{facts['classes']:,}"],
+        ["labels per task", f"{task['min']} to {task['max']}, median {task['median']:g}"],
+        ["labels per worker", f"{worker['min']} to {worker['max']:,}, median {worker['median']:g}"],
+        ["tasks with several labels", f"{several:,} ({facts['tasks_unanimous'] or 0:,} unanimous)"],
+        ["two labels of a task agree", "–" if agreement is None else f"{agreement:.1%}"],
+        ["repeated rows", f"{repeats['exact']:,} exact, {repeats['contradictory_pairs']:,} contradictory pairs"],
+        ["separate groups of tasks and workers", f"{facts['components']:,}"],
+        ["time, weight", f"{'yes' if facts['has_time'] else 'no'}, {'yes' if facts['has_weight'] else 'no'}"],
+    ]
+
+
+def _advice(facts: dict[str, Any]) -> list[str]:
+    advice = []
+    if facts["tasks_with_several_labels"] == 0:
+        advice.append("every task has at most one label: nobody's errors can be told from the truth")
+    if facts["repeats"]["contradictory_pairs"]:
+        advice.append("some workers contradict themselves: choose --duplicates first, last or keep")
+    if facts["components"] > 1:
+        advice.append(
+            "the data fall into separate groups that share no worker: skills across groups are hard to compare"
+        )
+    if facts["workers_with_under_5_labels"]:
+        advice.append(
+            f"{facts['workers_with_under_5_labels']:,} workers have under 5 labels: their skill is mostly a guess"
+        )
+    if facts["classes"] == 1:
+        advice.append("there is only one class: is the label column the right one?")
+    if facts["classes"] > 100 and facts["classes"] > facts["annotations"] / 20:
+        advice.append("there are almost as many classes as labels: is the label column the right one?")
+    return advice

@@ -1,0 +1,126 @@
+"""Talking to people: tables and sentences on stderr, progress on long jobs."""
+
+from __future__ import annotations
+
+import json
+import sys
+import time
+from collections.abc import Callable, Iterable, Iterator, Sequence
+from contextlib import contextmanager
+from typing import TYPE_CHECKING, Any
+
+if TYPE_CHECKING:
+    from rich.console import Console
+
+    from ..ledger import Ledger
+    from ..result import Result
+
+
+def console(stderr: bool = True) -> Console:
+    """A rich console; ids from files are never read as markup."""
+    from rich.console import Console
+
+    return Console(stderr=stderr, highlight=False, markup=False, emoji=False)
+
+
+def say(*parts: str) -> None:
+    """A line of talk."""
+    sys.stderr.write(" ".join(parts) + "\n")
+
+
+def print_json(value: Any) -> None:
+    """Data for machines, on stdout; a number that does not exist becomes null."""
+    sys.stdout.write(json.dumps(_finite(value), indent=2, ensure_ascii=False, default=str) + "\n")
+
+
+def _finite(value: Any) -> Any:
+    if isinstance(value, float) and value != value:
+        return None
+    if isinstance(value, dict):
+        return {str(k): _finite(v) for k, v in value.items()}
+    if isinstance(value, list | tuple):
+        return [_finite(v) for v in value]
+    return value
+
+
+def print_table(title: str, header: Sequence[str], rows: Iterable[Sequence[str]], *, stderr: bool = True) -> None:
+    """A table for people; columns that hold numbers stand on the right."""
+    from rich import box
+    from rich.table import Table
+    from rich.text import Text
+
+    rows = [[clean(cell) for cell in row] for row in rows]
+    table = Table(
+        title=Text(title, style="bold") if title else None,
+        title_justify="left",
+        box=box.SIMPLE_HEAD,
+        show_header=any(header),
+    )
+    for j, name in enumerate(header):
+        numeric = all(_is_number(row[j]) for row in rows) and bool(rows)
+        narrow = max((len(row[j]) for row in rows), default=0) <= 24
+        table.add_column(name, justify="right" if numeric else "left", overflow="fold", no_wrap=narrow)
+    for row in rows:
+        table.add_row(*[Text(cell) for cell in row])
+    console(stderr).print(table)
+
+
+_NUMBER_MARKS = str.maketrans("", "", ",.%+- ")
+
+
+def clean(text: str) -> str:
+    """Text from strangers without control characters, which could steer the terminal."""
+    return "".join(c if c.isprintable() else "�" for c in text)
+
+
+def _is_number(text: str) -> bool:
+    return text in ("", "–") or text.translate(_NUMBER_MARKS).isdigit()
+
+
+def tell_ledger(ledger: Ledger) -> None:
+    """How many rows came in and what became of them; silence when all were used."""
+    for note in ledger.notes:
+        say("note:", clean(note))
+    if ledger.rows_dropped:
+        reasons = "; ".join(f"{n:,} {reason}" for reason, n in ledger.dropped.items())
+        say(f"{ledger.rows_in:,} rows in, {ledger.rows_used:,} used, {ledger.rows_dropped:,} dropped: {reasons}")
+
+
+def worker_rows(result: Result, limit: int = 5) -> list[list[str]]:
+    """The best and the worst workers by skill, those without labels left out."""
+    table = result.worker_table().filter(result.worker_table()["n_labels"] > 0).sort("skill", descending=True)
+    picked = table if len(table) <= 2 * limit else table.head(limit).vstack(table.tail(limit))
+    rows = [
+        [str(w), f"{n:,}", f"{s:.3f}", f"{lo:.3f} – {hi:.3f}", bar(s, lo, hi)] for w, n, s, lo, hi in picked.iter_rows()
+    ]
+    if len(table) > 2 * limit:
+        rows.insert(limit, ["…", "", "", "", ""])
+    return rows
+
+
+def bar(value: float, low: float, high: float, width: int = 24) -> str:
+    """An interval drawn on 0..1: ┄┄━━●━━┄┄."""
+    cells = ["┄"] * width
+    a, b = (min(width - 1, int(x * width)) for x in (low, high))
+    cells[a : b + 1] = "━" * (b + 1 - a)
+    cells[min(width - 1, int(value * width))] = "●"
+    return "".join(cells)
+
+
+@contextmanager
+def progress(what: str) -> Iterator[Callable[[int, float], None]]:
+    """A callback for fit() that shows a line on the terminal once a job has taken more than a second."""
+    started, shown = time.monotonic(), False
+
+    def callback(iteration: int, objective: float) -> None:
+        nonlocal shown
+        if sys.stderr.isatty() and time.monotonic() - started > 1:
+            shown = True
+            sys.stderr.write(f"\r{what}: iteration {iteration}, objective {objective:,.2f} \033[K")
+            sys.stderr.flush()
+
+    try:
+        yield callback
+    finally:
+        if shown:
+            sys.stderr.write("\r\033[K")

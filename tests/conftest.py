@@ -1,0 +1,88 @@
+"""Shared by all tests: the data folder, small random crowds, and quick checks."""
+
+from __future__ import annotations
+
+import os
+from pathlib import Path
+
+import hypothesis
+import numpy as np
+import pytest
+from hypothesis import strategies as st
+
+import crowdwise as cw
+
+hypothesis.settings.register_profile("crowdwise", deadline=None, max_examples=40, derandomize=True)
+hypothesis.settings.load_profile("crowdwise")
+
+ROOT = Path(__file__).resolve().parent.parent
+
+
+def data_folder() -> Path | None:
+    """CROWDWISE_DATA, else the folder beside the repository, else nothing."""
+    given = os.environ.get("CROWDWISE_DATA")
+    folder = Path(given) if given else ROOT.parent / "shared" / "data"
+    return folder if folder.is_dir() else None
+
+
+if (_folder := data_folder()) is not None:
+    os.environ["CROWDWISE_DATA"] = str(_folder)
+
+
+def pytest_collection_modifyitems(items):
+    if data_folder() is None:
+        skip = pytest.mark.skip(reason="the real data sets are not here: set CROWDWISE_DATA to their folder")
+        for item in items:
+            if "data" in item.keywords:
+                item.add_marker(skip)
+
+
+@pytest.fixture
+def crowdwise_cli(capfd):
+    """Run the command line in this process: (exit code, stdout, stderr)."""
+
+    def run(*arguments, stdin: bytes | None = None):
+        from crowdwise.cli import main
+
+        capfd.readouterr()
+        try:
+            main([str(a) for a in arguments])
+        except SystemExit as stop:
+            code = stop.code
+        out, err = capfd.readouterr()
+        return code, out, err
+
+    return run
+
+
+@st.composite
+def crowds(draw, max_tasks=8, max_workers=6, max_classes=4, min_classes=2):
+    """Small crowds with gaps: (task, worker, label) codes, each pair at most once, at least one row."""
+    n = draw(st.integers(1, max_tasks))
+    m = draw(st.integers(1, max_workers))
+    k = draw(st.integers(min_classes, max_classes))
+    pairs = draw(
+        st.lists(st.tuples(st.integers(0, n - 1), st.integers(0, m - 1)), min_size=1, max_size=30, unique=True)
+    )
+    labels = draw(st.lists(st.integers(0, k - 1), min_size=len(pairs), max_size=len(pairs)))
+    task, worker = (np.array(column) for column in zip(*pairs, strict=True))
+    return task, worker, np.array(labels), n, m, k
+
+
+def build(crowd, **kwargs) -> cw.Annotations:
+    task, worker, label, n, m, k = crowd
+    return cw.Annotations.from_arrays(task, worker, label, tasks=range(n), workers=range(m), classes=range(k), **kwargs)
+
+
+def planted(n=300, m=20, k=3, labels=5, seed=0, low=0.55, high=0.95):
+    """A one-coin crowd: annotations and truth codes."""
+    rng = np.random.default_rng(seed)
+    truth = rng.integers(k, size=n)
+    skill = rng.uniform(low, high, m)
+    labels = min(labels, m)
+    task = np.repeat(np.arange(n), labels)
+    worker = np.concatenate([rng.choice(m, labels, replace=False) for _ in range(n)])
+    right = rng.random(n * labels) < skill[worker]
+    label = np.where(right, truth[task], (truth[task] + rng.integers(1, k, n * labels)) % k)
+    votes = cw.Annotations.from_arrays(task, worker, label, tasks=range(n), workers=range(m), classes=range(k))
+    return votes, truth, skill
