@@ -20,7 +20,10 @@ def console(stderr: bool = True) -> Console:
     """A rich console; ids from files are never read as markup."""
     from rich.console import Console
 
-    return Console(stderr=stderr, highlight=False, markup=False, emoji=False)
+    out = Console(stderr=stderr, highlight=False, markup=False, emoji=False)
+    if not out.is_terminal:
+        out.width = 160  # a pipe or a file has no edge to fold at
+    return out
 
 
 def say(*parts: str) -> None:
@@ -58,8 +61,7 @@ def print_table(title: str, header: Sequence[str], rows: Iterable[Sequence[str]]
     )
     for j, name in enumerate(header):
         numeric = all(_is_number(row[j]) for row in rows) and bool(rows)
-        narrow = max((len(row[j]) for row in rows), default=0) <= 24
-        table.add_column(name, justify="right" if numeric else "left", overflow="fold", no_wrap=narrow)
+        table.add_column(name, justify="right" if numeric else "left", overflow="fold")
     for row in rows:
         table.add_row(*[Text(cell) for cell in row])
     console(stderr).print(table)

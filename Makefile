@@ -1,0 +1,46 @@
+# `make demo` and `make test` do all the set-up on a fresh Debian machine with Python 3.11 or newer.
+PYTHON ?= python3
+VENV := .venv
+BIN := $(VENV)/bin
+PIP := $(BIN)/python -m pip --disable-pip-version-check install --quiet -c constraints.txt
+WORKERS ?= 2
+
+.PHONY: demo test lint types bench bench-speed bench-quality clean
+
+demo: $(VENV)/.demo
+	$(BIN)/crowdwise demo -o demo --force
+
+test: lint types
+	$(BIN)/python -m pytest -n $(WORKERS) --dist worksteal
+
+lint: $(VENV)/.dev
+	$(BIN)/ruff check .
+	$(BIN)/ruff format --check .
+
+types: $(VENV)/.dev
+	$(BIN)/mypy
+
+bench: bench-speed bench-quality
+
+bench-speed: $(VENV)/.dev
+	$(BIN)/python -m benchmarks.speed
+
+bench-quality: $(VENV)/.dev
+	$(BIN)/python -m benchmarks.quality
+
+# The stamps are renewed whenever the requirements change.
+$(VENV)/bin/python:
+	@$(PYTHON) -c 'import sys; sys.exit(sys.version_info < (3, 11))' || { echo "crowdwise needs Python 3.11 or newer: make PYTHON=python3.12"; exit 2; }
+	@$(PYTHON) -m venv $(VENV) || { test "$$(id -u)" = 0 && apt-get update -qq && apt-get install -y -qq python3-venv && $(PYTHON) -m venv --clear $(VENV); }
+
+$(VENV)/.demo: $(VENV)/bin/python pyproject.toml constraints.txt
+	$(PIP) -e '.[sklearn]'
+	@touch $@
+
+$(VENV)/.dev: $(VENV)/bin/python pyproject.toml constraints.txt
+	$(PIP) -e '.[sklearn,dev]'
+	@touch $@ $(VENV)/.demo
+
+clean:
+	rm -rf $(VENV) .venvs build dist demo .pytest_cache .mypy_cache .ruff_cache .hypothesis
+	find src tests benchmarks -name __pycache__ -type d -prune -exec rm -rf {} +

@@ -1,0 +1,1 @@
+"""Measurements of crowdwise against its peers; nothing here is installed."""

@@ -1,0 +1,86 @@
+"""Every page's code runs, in order, in an empty folder; what a console block shows is what comes out.
+
+```python    runs in one namespace per page
+```console   `$ ` lines run in a shell, the lines below must match stdout and stderr; `...` matches anything
+"""
+
+from __future__ import annotations
+
+import doctest
+import importlib
+import os
+import pkgutil
+import re
+import shutil
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+
+import crowdwise
+
+from ..conftest import ROOT
+
+PAGES = sorted([ROOT / "README.md", *(ROOT / "docs").rglob("*.md")])
+BLOCK = re.compile(r"^```(python|console)\n(.*?)^```", re.S | re.M)
+
+
+@pytest.mark.parametrize("page", PAGES, ids=lambda p: str(p.relative_to(ROOT)))
+def test_the_code_of_a_page_runs(page, tmp_path, monkeypatch):
+    monkeypatch.chdir(tmp_path)
+    namespace: dict = {}
+    for kind, code in BLOCK.findall(page.read_text(encoding="utf-8")):
+        if kind == "python":
+            exec(compile(code, page.name, "exec"), namespace)
+        else:
+            _run_console(code, tmp_path)
+
+
+def _run_console(block: str, folder: Path) -> None:
+    env = {**os.environ, "PATH": f"{Path(sys.executable).parent}{os.pathsep}{os.environ['PATH']}", "COLUMNS": "80"}
+    for command, shown in re.findall(r"^\$ (.*)\n((?:(?!\$ ).*\n)*)", block, re.M):
+        ran = subprocess.run(command, shell=True, cwd=folder, env=env, capture_output=True, text=True, timeout=120)
+        assert ran.returncode in (0, 2), f"{command}: {ran.stderr}"
+        if shown.strip():
+            _match(command, shown, ran.stderr + ran.stdout, ran.stdout + ran.stderr)
+
+
+def _match(command: str, shown: str, *outputs: str) -> None:
+    def squeeze(text: str) -> str:
+        return "\n".join(" ".join(line.split()) for line in text.splitlines() if line.strip()) + "\n"
+
+    checker = doctest.OutputChecker()
+    flags = doctest.ELLIPSIS
+    if not any(checker.check_output(squeeze(shown), squeeze(output), flags) for output in outputs):
+        raise AssertionError(f"{command} printed\n{outputs[0]}\nbut the page shows\n{shown}")
+
+
+def test_links_between_pages_lead_somewhere():
+    for page in PAGES:
+        for target in re.findall(r"\]\(([^)#:]+)(?:#[^)]*)?\)", page.read_text(encoding="utf-8")):
+            assert (page.parent / target).exists(), f"{page.relative_to(ROOT)} links to {target}"
+
+
+def test_every_method_has_its_page():
+    from crowdwise import registry
+
+    for name in registry.METHODS:
+        assert (ROOT / "docs" / "methods" / f"{name}.md").is_file(), name
+
+
+MODULES = sorted(m.name for m in pkgutil.walk_packages(crowdwise.__path__, "crowdwise.") if "__main__" not in m.name)
+
+
+@pytest.mark.parametrize("module", ["crowdwise", *MODULES])
+def test_docstring_examples(module, tmp_path, monkeypatch):
+    monkeypatch.chdir(tmp_path)
+    failed, _ = doctest.testmod(importlib.import_module(module), optionflags=doctest.NORMALIZE_WHITESPACE)
+    assert failed == 0
+
+
+def test_the_commands_of_the_first_screen_exist():
+    make = (ROOT / "Makefile").read_text(encoding="utf-8")
+    for target in ("demo", "test", "lint", "bench-speed"):
+        assert re.search(rf"^{target}:", make, re.M)
+    assert shutil.which("make")
