@@ -29,7 +29,7 @@ def test_labels_are_calibrated(runs):
 
 
 def test_hierarchical_is_better_than_majority_vote_here(runs):
-    labels, found = runs
+    _, found = runs
     majority = np.mean(
         [cw.evaluate(cw.MajorityVote().fit(c.annotations), c.truth_table()).expected_accuracy for c, _, _ in found]
     )
