@@ -1,0 +1,54 @@
+"""Planted crowds and attacks: annotations together with everything that is true about them.
+
+>>> from crowdwise import simulate
+>>> crowd = simulate.crowd(500, 3, [simulate.OneCoin(20), simulate.Constant(5)], simulate.PerTask(5), seed=1)
+>>> crowd.worker_table()["kind"].unique().sort().to_list()
+['constant', 'one_coin']
+>>> simulate.scenario("colluders", tasks=200).truth_table().columns
+['task', 'label']
+"""
+
+from .assignment import Assignment, Dense, HeavyTailed, MissingAtRandom, PerTask, Regular
+from .attacks import Adversary, Colluder, Constant, Copier, Guesser
+from .draw import crowd
+from .groups import (
+    ClassCoins,
+    DirichletConfusion,
+    Given,
+    Group,
+    HammerSpammer,
+    OneCoin,
+    PairwiseFlipper,
+    Setting,
+    TwoCoin,
+)
+from .planted import Crowd
+from .scenarios import SCENARIOS, Scenario, scenario
+
+__all__ = [
+    "SCENARIOS",
+    "Adversary",
+    "Assignment",
+    "ClassCoins",
+    "Colluder",
+    "Constant",
+    "Copier",
+    "Crowd",
+    "Dense",
+    "DirichletConfusion",
+    "Given",
+    "Group",
+    "Guesser",
+    "HammerSpammer",
+    "HeavyTailed",
+    "MissingAtRandom",
+    "OneCoin",
+    "PairwiseFlipper",
+    "PerTask",
+    "Regular",
+    "Scenario",
+    "Setting",
+    "TwoCoin",
+    "crowd",
+    "scenario",
+]

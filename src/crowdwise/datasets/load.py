@@ -1,0 +1,127 @@
+"""Load a standard data set from a local folder."""
+
+from __future__ import annotations
+
+import gzip
+import hashlib
+import os
+import warnings
+import zipfile
+import zlib
+from dataclasses import dataclass, field
+from difflib import get_close_matches
+from functools import cached_property
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import numpy.typing as npt
+import polars as pl
+
+from ..annotations import Annotations
+from ..errors import DataError, LedgerWarning, ParameterError
+from ..io.read import read, read_truth
+from .catalogue import CATALOGUE, Card
+
+VARIABLE = "CROWDWISE_DATA"
+
+
+@dataclass(frozen=True, eq=False)
+class Dataset:
+    """A loaded data set: its annotations, its truth (a table task, label, or None), its terms and its source.
+
+    The truth may name tasks without annotations (a test part) and leave out tasks that have some.
+    """
+
+    name: str
+    annotations: Annotations
+    truth: pl.DataFrame | None
+    licence: str
+    source: str
+    folder: Path = field(repr=False)
+
+    @cached_property
+    def features(self) -> dict[str, npt.NDArray[Any]] | None:
+        """The arrays of features.npz by name (train_task, train_x, test_x, ...), read when first asked for."""
+        path = self.folder / "features.npz"
+        if not path.is_file():
+            return None
+        try:
+            with np.load(path, allow_pickle=False) as stored:
+                return {name: stored[name] for name in stored.files}
+        except (OSError, ValueError, zipfile.BadZipFile) as error:
+            raise DataError(f"{path} cannot be read ({error}); fetch the data set again") from error
+
+
+def names() -> list[str]:
+    """The catalogued sets.
+
+    >>> names()[:3]
+    ['anaesthetist', 'bluebird', 'cf']
+    """
+    return sorted(CATALOGUE)
+
+
+def card(name: str) -> Card:
+    """What is known of a set without reading it.
+
+    >>> card("rte").n_workers
+    164
+    """
+    if name not in CATALOGUE:
+        close = get_close_matches(str(name), CATALOGUE, n=1)
+        hint = f"did you mean {close[0]}?" if close else f"there are {', '.join(names())}"
+        raise ParameterError(f"there is no data set {name!r}; {hint}")
+    return CATALOGUE[name]
+
+
+def load(name: str, folder: str | Path | None = None) -> Dataset:
+    """A catalogued set from the folder that holds one folder per set; default: environment variable CROWDWISE_DATA.
+
+    Each set's folder holds labels.csv or labels.csv.gz (task, worker, label), and perhaps truth.csv (task, label) and
+    features.npz. A labels file other than the catalogued one is loaded all the same, with a warning.
+    """
+    about = card(name)
+    home = _home(folder) / name
+    labels = _labels_file(home, name)
+    if _checksum(labels) != about.sha256:
+        warnings.warn(
+            f"{labels} differs from the catalogued file (by its checksum), so that published figures may not be met",
+            LedgerWarning,
+            stacklevel=2,
+        )
+    truth = home / "truth.csv"
+    return Dataset(
+        name=name,
+        annotations=read(labels, duplicates=about.duplicates),
+        truth=read_truth(truth) if truth.is_file() else None,
+        licence=about.licence,
+        source=about.source,
+        folder=home,
+    )
+
+
+def _home(folder: str | Path | None) -> Path:
+    given = os.environ.get(VARIABLE) if folder is None else folder
+    if not given:
+        raise DataError(f"no folder of data sets is known; pass folder= or set the environment variable {VARIABLE}")
+    path = Path(given)
+    if not path.is_dir():
+        raise DataError(f"{path} is no folder; pass folder= or set {VARIABLE} to the folder that holds the data sets")
+    return path
+
+
+def _labels_file(home: Path, name: str) -> Path:
+    for path in (home / "labels.csv", home / "labels.csv.gz"):
+        if path.is_file():
+            return path
+    raise DataError(f"{name} is not in {home.parent}: there is no {name}/labels.csv or {name}/labels.csv.gz")
+
+
+def _checksum(path: Path) -> str:
+    """Of the unpacked file: packing it anew changes the bytes but not the data."""
+    try:
+        raw = path.read_bytes()
+        return hashlib.sha256(gzip.decompress(raw) if path.suffix == ".gz" else raw).hexdigest()
+    except (OSError, EOFError, zlib.error) as error:
+        raise DataError(f"{path} cannot be read ({error}); fetch the data set again") from error

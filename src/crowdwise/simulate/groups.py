@@ -1,0 +1,217 @@
+"""Groups of workers who answer for themselves: each gives one confusion matrix per worker.
+
+A worker of true confusion A answers a task of class k with class l with probability A[k, l], independently of
+everybody else given the truth. Those who do not mean well, and those who look at one another, are in attacks.py.
+"""
+
+from __future__ import annotations
+
+from abc import ABC, abstractmethod
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import ClassVar
+
+import numpy as np
+import numpy.typing as npt
+
+from ..errors import ParameterError
+from . import checks
+
+F8 = npt.NDArray[np.float64]
+
+
+def coins(accuracy: F8, n_classes: int) -> F8:
+    """Confusions [worker, true, observed] from accuracy[worker] or [worker, true]; errors fall evenly on the rest.
+
+    >>> coins(np.array([0.8]), 3)[0, 0].round(3).tolist()
+    [0.8, 0.1, 0.1]
+    """
+    right = accuracy.reshape(len(accuracy), -1, 1)
+    return np.where(np.eye(n_classes, dtype=bool), right, (1 - right) / (n_classes - 1))
+
+
+@dataclass(frozen=True)
+class Setting:
+    """What a group must know to draw its workers: the classes, how often each occurs, and the dice."""
+
+    n_classes: int
+    class_prior: F8
+    rng: np.random.Generator
+
+
+@dataclass(frozen=True)
+class Group(ABC):
+    """`n` workers of one sort; `confusion` draws how each of them answers when left to himself."""
+
+    n: int
+    kind: ClassVar[str]
+
+    def __post_init__(self) -> None:
+        checks.whole("n (the number of workers of a group)", self.n, low=1)
+        self.check()
+
+    def check(self) -> None:
+        """Raise when a parameter makes no sense."""
+        return
+
+    def kinds(self) -> list[str]:
+        """What each worker is called in the table of workers."""
+        return [self.kind] * self.n
+
+    @abstractmethod
+    def confusion(self, setting: Setting) -> F8:
+        """Confusions [worker, true, observed]."""
+
+
+@dataclass(frozen=True)
+class OneCoin(Group):
+    """One accuracy per worker, uniform between `low` and `high`, or low + (high - low) · Beta(*beta)."""
+
+    low: float = 0.5
+    high: float = 0.9
+    beta: tuple[float, float] | None = None
+    kind: ClassVar[str] = "one_coin"
+
+    def check(self) -> None:
+        """Accuracies are probabilities."""
+        checks.interval("low, high", (self.low, self.high))
+        for value in self.beta or ():
+            checks.positive("beta", value)
+
+    def confusion(self, setting: Setting) -> F8:
+        """The same accuracy whatever the class, errors evenly spread."""
+        share = setting.rng.random(self.n) if self.beta is None else setting.rng.beta(*self.beta, size=self.n)
+        return coins(self.low + (self.high - self.low) * share, setting.n_classes)
+
+
+@dataclass(frozen=True)
+class TwoCoin(Group):
+    """Two classes; sensitivity (class 1 seen as 1) and specificity (class 0 seen as 0), uniform in their ranges."""
+
+    sensitivity: tuple[float, float] = (0.6, 0.9)
+    specificity: tuple[float, float] = (0.6, 0.9)
+    kind: ClassVar[str] = "two_coin"
+
+    def check(self) -> None:
+        """Both are ranges of probabilities."""
+        checks.interval("sensitivity", self.sensitivity)
+        checks.interval("specificity", self.specificity)
+
+    def confusion(self, setting: Setting) -> F8:
+        """One coin for each of the two classes."""
+        if setting.n_classes != 2:
+            raise ParameterError(
+                f"TwoCoin knows two classes, got setting.n_classes={setting.n_classes}; use ClassCoins for more"
+            )
+        sides = [
+            setting.rng.uniform(*self.specificity, size=self.n),
+            setting.rng.uniform(*self.sensitivity, size=self.n),
+        ]
+        return coins(np.stack(sides, axis=1), 2)
+
+
+@dataclass(frozen=True)
+class ClassCoins(Group):
+    """One accuracy per worker and class, uniform in [low, high]: two coins for any number of classes."""
+
+    low: float = 0.5
+    high: float = 0.9
+    kind: ClassVar[str] = "class_coins"
+
+    def check(self) -> None:
+        """Accuracies are probabilities."""
+        checks.interval("low, high", (self.low, self.high))
+
+    def confusion(self, setting: Setting) -> F8:
+        """Errors of each class evenly spread."""
+        return coins(setting.rng.uniform(self.low, self.high, size=(self.n, setting.n_classes)), setting.n_classes)
+
+
+@dataclass(frozen=True)
+class DirichletConfusion(Group):
+    """Every row of every matrix from a Dirichlet with `diagonal` on the true class and `off` on the others."""
+
+    diagonal: float = 6.0
+    off: float = 1.0
+    kind: ClassVar[str] = "dirichlet"
+
+    def check(self) -> None:
+        """A Dirichlet's parameters are positive."""
+        checks.positive("diagonal", self.diagonal)
+        checks.positive("off", self.off)
+
+    def confusion(self, setting: Setting) -> F8:
+        """Rows of their own, so that some workers mistake some classes more than others."""
+        alpha = np.full((setting.n_classes, setting.n_classes), self.off) + (self.diagonal - self.off) * np.eye(
+            setting.n_classes
+        )
+        return np.stack([setting.rng.dirichlet(row, size=self.n) for row in alpha], axis=1)
+
+
+@dataclass(frozen=True)
+class HammerSpammer(Group):
+    """round(n · hammer_share) hammers, right with probability `accuracy`; the rest are spammers, who guess."""
+
+    hammer_share: float = 0.5
+    accuracy: float = 0.95
+    kind: ClassVar[str] = "hammer_spammer"
+
+    def check(self) -> None:
+        """Both are probabilities."""
+        checks.number("hammer_share", self.hammer_share)
+        checks.number("accuracy", self.accuracy)
+
+    def kinds(self) -> list[str]:
+        """Hammers first, then spammers."""
+        hammers = round(self.n * self.hammer_share)
+        return ["hammer"] * hammers + ["spammer"] * (self.n - hammers)
+
+    def confusion(self, setting: Setting) -> F8:
+        """Nothing is drawn: two sorts of workers."""
+        hammer = np.array([kind == "hammer" for kind in self.kinds()])
+        return coins(np.where(hammer, self.accuracy, 1 / setting.n_classes), setting.n_classes)
+
+
+@dataclass(frozen=True)
+class PairwiseFlipper(Group):
+    """Right with probability `p`, else one wrong class, drawn once per worker and class (Tanno et al. 2019)."""
+
+    p: float = 0.7
+    kind: ClassVar[str] = "pairwise_flipper"
+
+    def check(self) -> None:
+        """p is a probability."""
+        checks.number("p", self.p)
+
+    def confusion(self, setting: Setting) -> F8:
+        """Row k holds p at k and 1 - p at one other class."""
+        out = np.tile(self.p * np.eye(setting.n_classes), (self.n, 1, 1))
+        own = np.arange(setting.n_classes)
+        other = (own + setting.rng.integers(1, setting.n_classes, size=(self.n, setting.n_classes))) % setting.n_classes
+        out[np.arange(self.n)[:, None], own, other] = 1 - self.p
+        return out
+
+
+@dataclass(frozen=True, eq=False)
+class Given(Group):
+    """Workers of known confusions: `matrices` holds one [true, observed] matrix for each of the `n`."""
+
+    matrices: Sequence[Sequence[Sequence[float]]] | F8 = ()
+    kind: ClassVar[str] = "given"
+
+    def check(self) -> None:
+        """Rows are probabilities that sum to one."""
+        table = np.asarray(self.matrices, dtype=np.float64)
+        if table.ndim != 3 or table.shape[0] != self.n or table.shape[1] != table.shape[2]:
+            raise ParameterError(f"matrices must have shape ({self.n}, classes, classes), got {table.shape}")
+        if not (np.isfinite(table).all() and (table >= 0).all() and np.allclose(table.sum(axis=2), 1)):
+            raise ParameterError("every row of matrices must be non-negative and sum to 1; divide rows by their sums")
+
+    def confusion(self, setting: Setting) -> F8:
+        """The matrices as they are."""
+        table = np.array(self.matrices, dtype=np.float64)
+        if table.shape[1] != setting.n_classes:
+            raise ParameterError(
+                f"matrices know {table.shape[1]} classes but n_classes is {setting.n_classes}; make them agree"
+            )
+        return table
