@@ -11,6 +11,8 @@ from __future__ import annotations
 from importlib import import_module
 from typing import TYPE_CHECKING, Any
 
+from .registry import METHODS
+
 __version__ = "0.1.0"
 
 # name -> module. Looked up when first asked for: `import crowdwise` stays quick and imports no numba.
@@ -23,17 +25,6 @@ _HOMES = {
     "method": "registry",
     "methods": "registry",
     "evaluate": "metrics",
-    "MajorityVote": "aggregate.majority_vote",
-    "Wawa": "aggregate.wawa",
-    "ZeroBasedSkill": "aggregate.zero_based_skill",
-    "IWMV": "aggregate.iwmv",
-    "LogOddsVote": "aggregate.log_odds_vote",
-    "GoldMajorityVote": "aggregate.gold_majority_vote",
-    "DawidSkene": "aggregate.dawid_skene",
-    "OneCoin": "aggregate.one_coin",
-    "ConfusionVector": "aggregate.confusion_vector",
-    "Pooled": "aggregate.pooled",
-    "Hierarchical": "aggregate.hierarchical",
     "CrowdwiseError": "errors",
     "DataError": "errors",
     "ParameterError": "errors",
@@ -42,6 +33,10 @@ _HOMES = {
     "ConvergenceWarning": "errors",
     "IdentifiabilityWarning": "errors",
     "LedgerWarning": "errors",
+}
+# Every registered method is public under its class's name.
+_HOMES |= {
+    card.where.partition(":")[2]: card.where.partition(":")[0].removeprefix("crowdwise.") for card in METHODS.values()
 }
 _ROOMS = ("datasets", "simulate", "registry", "errors")
 

@@ -8,7 +8,6 @@ from __future__ import annotations
 
 from dataclasses import dataclass, fields
 from importlib import import_module
-from importlib.metadata import entry_points
 from typing import TYPE_CHECKING, Any
 
 from .errors import ParameterError
@@ -120,6 +119,8 @@ def method(name: str, **params: Any) -> Aggregator:
 
 
 def _plugins() -> list[Any]:
+    from importlib.metadata import entry_points
+
     return list(entry_points(group="crowdwise.methods"))
 
 

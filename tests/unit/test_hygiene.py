@@ -29,6 +29,13 @@ def test_every_public_name_is_there():
         _ = cw.nothing
 
 
+def test_type_checkers_know_every_method():
+    text = (ROOT / "src" / "crowdwise" / "__init__.py").read_text(encoding="utf-8")
+    for card in cw.registry.METHODS.values():
+        module, _, cls = card.where.partition(":")
+        assert f"from .{module.removeprefix('crowdwise.')} import {cls}" in text, card.name
+
+
 def test_nothing_that_runs_code_from_files():
     forbidden = re.compile(r"\bpickle\b(?!=)|torch\.load|\beval\(|yaml\.load|allow_pickle=True|\bexec\(")
     for path in SOURCES:

@@ -103,7 +103,7 @@ class ConfusionAggregator(Aggregator):
         fits = [
             run(
                 data,
-                start,
+                data.stats(start),
                 max_iter=self.max_iter,
                 tol=self.tol,
                 accelerate=self.accelerate,

@@ -75,7 +75,7 @@ class Hierarchical(Aggregator):
         while passes < self.max_iter and not settled:
             crowd = crowd.learn(stats, self.strength_max)
             data = data.under(crowd.model(self.prior_class))
-            fit = run(data, posterior, max_iter=min(PASSES, self.max_iter - passes), tol=0.0)
+            fit = run(data, stats, max_iter=min(PASSES, self.max_iter - passes), tol=0.0)
             settled = len(fits) > 0 and float(np.abs(fit.posterior - posterior).max()) <= self.tol
             posterior, stats = fit.posterior, fit.stats
             passes += fit.n_iter

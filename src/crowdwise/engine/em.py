@@ -113,14 +113,14 @@ class _State(Generic[P]):
 
 def run(
     data: Shards[P],
-    start: F8,
+    start: Stats,
     *,
     max_iter: int,
     tol: float,
     accelerate: bool = False,
     callback: Callback | None = None,
 ) -> Fit[P]:
-    """EM from a starting posterior: an M-step first, then at most `max_iter` passes over the data.
+    """EM from the statistics of a starting posterior: an M-step first, then at most `max_iter` passes over the data.
 
     Stops when the objective's relative change falls below `tol`. With `accelerate`, two steps are followed by a
     SQUAREM leap, which is kept only where the objective ends higher than without it.
@@ -143,7 +143,7 @@ def run(
         leap = step(extrapolate(state.sweep.stats, one.sweep.stats, two.sweep.stats))
         return leap if leap.objective > two.objective else two
 
-    state = step(data.stats(start))
+    state = step(start)
     trace = [state.objective]
     converged = False
     while passes < max_iter and not converged:
