@@ -297,7 +297,7 @@ class Annotations:
 
 
 def _recode(codes: Codes, old: pl.Series, new: pl.Series) -> Codes:
-    if len(old) == len(new):
+    if old.dtype == new.dtype and len(old) == len(new):
         return codes
     table, _ = lookup(new, old)
     return table[codes] if len(table) else codes

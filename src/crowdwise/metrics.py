@@ -106,7 +106,7 @@ def probability_scores(p: F8, true: npt.NDArray[np.int32]) -> dict[str, float]:
     own = p[rows, true]
     return {
         "expected_accuracy": float(hit.mean()),
-        "log_loss": float(-np.log(np.clip(own, CLIP, 1.0)).mean()),
+        "log_loss": abs(float(np.log(np.clip(own, CLIP, 1.0)).mean())),
         "brier": float(((p**2).sum(axis=1) - 2 * own + 1).mean()),
         "ece": expected_calibration_error(p.max(axis=1), hit),
         "mean_confidence": float(p.max(axis=1).mean()),

@@ -86,7 +86,7 @@ class Result:
     def entropy(self) -> F8:
         """Entropy of each task's posterior in nats."""
         p = np.where(self.posterior > 0, self.posterior, 1.0)
-        return np.asarray(-(self.posterior * np.log(p)).sum(axis=1))
+        return np.asarray(np.abs((self.posterior * np.log(p)).sum(axis=1)))
 
     # ---------------------------------------------------------------- tables
     def to_table(self) -> pl.DataFrame:

@@ -49,7 +49,9 @@ def _plain(series: pl.Series) -> pl.Series:
     if dtype in (pl.String, pl.Boolean, pl.Null) or isinstance(dtype, pl.Categorical | pl.Enum):
         return series
     if dtype.is_integer():
-        return series.cast(pl.Int64)
+        narrow = series.cast(pl.Int64, strict=False)
+        # Beyond 2^63 numbers are ids, not quantities: as text they keep every digit.
+        return narrow if narrow.null_count() == series.null_count() else series.cast(pl.String)
     if dtype.is_float():
         series = series.fill_nan(None)
         whole = series.drop_nulls()

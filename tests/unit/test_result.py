@@ -91,7 +91,10 @@ def test_ties_are_broken_by_seed_and_documented_so():
     [
         (lambda: cw.DawidSkene(smoothing=-1), "smoothing must be at least 0, got -1"),
         (lambda: cw.OneCoin(smoothing=0), "smoothing must be above 0, got 0"),
-        (lambda: cw.DawidSkene(max_iter=0), "max_iter must be at least 1, got 0"),
+        (lambda: cw.DawidSkene(max_iter=0), "max_iter must be a whole number of at least 1, got 0"),
+        (lambda: cw.MajorityVote(seed=-1), "seed must be a whole number of at least 0, got -1"),
+        (lambda: cw.DawidSkene(n_init=1e9), "n_init must be a whole number"),
+        (lambda: cw.DawidSkene(tol=float("inf")), "tol must be"),
         (lambda: cw.Hierarchical(prior_accuracy=1.5), "prior_accuracy"),
         (lambda: cw.Wawa(ties="x"), "ties must be 'split' or 'first'"),
         (lambda: cw.method("dawid_skene", smoothin=1), "has no parameter 'smoothin'"),

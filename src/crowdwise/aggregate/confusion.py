@@ -18,7 +18,7 @@ from ..annotations import Annotations
 from ..engine.em import Fit, Shards, best_of, run
 from ..maths.kernels import EMPass, Stats, Workspace, em_pass, stats_of
 from ..maths.logspace import shares
-from .base import Aggregator, Run, Solution, check_number
+from .base import Aggregator, Run, Solution, check_number, check_whole
 from .gold import Gold
 
 F8 = npt.NDArray[np.float64]
@@ -88,9 +88,10 @@ class ConfusionAggregator(Aggregator):
     accelerate: bool = False
 
     def __post_init__(self) -> None:
-        check_number("max_iter", self.max_iter, low=1)
+        super().__post_init__()
+        check_whole("max_iter", self.max_iter)
         check_number("tol", self.tol, low=0)
-        check_number("n_init", self.n_init, low=1)
+        check_whole("n_init", self.n_init)
 
     @abstractmethod
     def model(self, annotations: Annotations) -> ConfusionModel:

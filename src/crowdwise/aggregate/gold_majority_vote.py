@@ -33,6 +33,7 @@ class GoldMajorityVote(VoteAggregator):
     smoothing: float = 1.0
 
     def __post_init__(self) -> None:
+        super().__post_init__()
         check_number("smoothing", self.smoothing, above=0)
 
     def weights(self, annotations: Annotations, gold: Gold | None) -> Weights:

@@ -25,7 +25,7 @@ from ..annotations import Annotations
 from ..engine.em import Fit, Shards, run
 from ..maths.dirichlet import best_strength, update_mean
 from ..maths.kernels import Stats
-from .base import Aggregator, Run, Solution, check_number
+from .base import Aggregator, Run, Solution, check_number, check_whole
 from .confusion import ConfusionModel, Params, solution, vote_shares
 from .gold import Gold
 
@@ -56,7 +56,8 @@ class Hierarchical(Aggregator):
     strength_max: float = 100.0
 
     def __post_init__(self) -> None:
-        check_number("max_iter", self.max_iter, low=1)
+        super().__post_init__()
+        check_whole("max_iter", self.max_iter)
         check_number("tol", self.tol, low=0)
         check_number("prior_accuracy", self.prior_accuracy, above=0, high=1)
         check_number("prior_strength", self.prior_strength, above=0)

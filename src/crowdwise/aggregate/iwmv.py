@@ -13,7 +13,7 @@ from dataclasses import dataclass
 from typing import ClassVar
 
 from ..annotations import Annotations
-from .base import check_number
+from .base import check_whole
 from .gold import Gold
 from .voting import VoteAggregator, Weights, refine
 
@@ -31,7 +31,8 @@ class IWMV(VoteAggregator):
     max_iter: int = 100
 
     def __post_init__(self) -> None:
-        check_number("max_iter", self.max_iter, low=1)
+        super().__post_init__()
+        check_whole("max_iter", self.max_iter)
 
     def weights(self, annotations: Annotations, gold: Gold | None) -> Weights:
         """K · accuracy - 1."""

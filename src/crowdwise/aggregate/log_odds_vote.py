@@ -17,7 +17,7 @@ import numpy as np
 import numpy.typing as npt
 
 from ..annotations import Annotations
-from .base import check_number
+from .base import check_whole
 from .gold import Gold
 from .voting import VoteAggregator, Weights, refine
 
@@ -37,7 +37,8 @@ class LogOddsVote(VoteAggregator):
     max_iter: int = 100
 
     def __post_init__(self) -> None:
-        check_number("max_iter", self.max_iter, low=1)
+        super().__post_init__()
+        check_whole("max_iter", self.max_iter)
 
     def weights(self, annotations: Annotations, gold: Gold | None) -> Weights:
         """Log odds of a right label, over chance."""

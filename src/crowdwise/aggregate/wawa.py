@@ -31,6 +31,7 @@ class Wawa(VoteAggregator):
     ties: Ties = "split"
 
     def __post_init__(self) -> None:
+        super().__post_init__()
         check_ties(self.ties)
 
     def weights(self, annotations: Annotations, gold: Gold | None) -> Weights:

@@ -14,7 +14,7 @@ from typing import ClassVar
 import numpy as np
 
 from ..annotations import Annotations
-from .base import check_number
+from .base import check_number, check_whole
 from .gold import Gold
 from .voting import Ties, VoteAggregator, Weights, agreement, check_ties, consensus, scores
 
@@ -36,7 +36,8 @@ class ZeroBasedSkill(VoteAggregator):
     ties: Ties = "split"
 
     def __post_init__(self) -> None:
-        check_number("max_iter", self.max_iter, low=1)
+        super().__post_init__()
+        check_whole("max_iter", self.max_iter)
         check_number("tol", self.tol, low=0)
         check_number("lr", self.lr, above=0, high=1)
         check_ties(self.ties)

@@ -10,7 +10,7 @@ import typer
 
 from ..registry import DEFAULT
 from .options import Columns, Duplicates, Force, Format, Gold, Json, Params, Repeats, Seed, Votes, parse_params
-from .talk import print_json, print_table, progress, say, tell_ledger, worker_rows
+from .talk import naming, print_json, print_table, progress, say, tell_ledger, worker_rows
 
 if TYPE_CHECKING:
     from ..annotations import Annotations
@@ -46,7 +46,7 @@ def aggregate(
         refuse_to_overwrite(output, TABLES + FILES, force)
     annotations, known = load(votes, columns, duplicates, format, gold)
     tell_ledger(annotations.ledger)
-    with progress(method) as callback:
+    with progress(method) as callback, naming(votes, gold):
         result = chosen.fit(annotations, gold=known, callback=callback)
     if output is not None:
         write_run(result, annotations.ledger, output, force=force)

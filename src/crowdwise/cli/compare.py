@@ -10,7 +10,7 @@ import typer
 
 from .aggregate import load
 from .options import Columns, Duplicates, Format, Gold, Json, Repeats, Seed, Truth, Votes
-from .talk import print_json, print_table, progress, say, tell_ledger
+from .talk import naming, print_json, print_table, progress, say, tell_ledger
 
 
 def compare(
@@ -37,7 +37,8 @@ def compare(
     annotations, known = load(votes, columns, duplicates, format, gold)
     tell_ledger(annotations.ledger)
     answers = None if truth is None else read_truth(truth)
-    rows = [_run(name, seed, annotations, known, answers) for name in chosen]
+    with naming(votes, gold, truth):
+        rows = [_run(name, seed, annotations, known, answers) for name in chosen]
     _agreement(rows)
     if json:
         print_json({"methods": [{k: v for k, v in row.items() if k != "labels"} for row in rows]})

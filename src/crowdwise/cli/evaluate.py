@@ -9,7 +9,7 @@ import typer
 
 from ..errors import ParameterError
 from .options import Json, Truth
-from .talk import print_json, print_table, say
+from .talk import naming, print_json, print_table, say
 
 
 def evaluate(
@@ -39,7 +39,8 @@ def evaluate(
     else:
         table = open_table(labels)
         found = table.read(table.header).with_columns(pl.all().cast(pl.String))
-    scores = score(found, read_truth(truth))
+    with naming(labels, truth):
+        scores = score(found, read_truth(truth))
     if json:
         print_json(scores.to_dict())
         return

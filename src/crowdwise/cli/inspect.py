@@ -15,7 +15,7 @@ def inspect(
     columns: Columns = None,
     format: Format = None,
     json: Json = False,
-    classes: Annotated[int, typer.Option("--classes", help="How many classes to list.")] = 20,
+    classes: Annotated[int, typer.Option("--classes", min=1, help="How many classes to list.")] = 20,
 ) -> None:
     """Say what a file of votes holds: columns, classes, overlap, graph, ledger, and what to beware of."""
     from ..io.columns import parse_columns

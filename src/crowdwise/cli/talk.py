@@ -3,11 +3,15 @@
 from __future__ import annotations
 
 import json
+import math
 import sys
 import time
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from contextlib import contextmanager
+from pathlib import Path
 from typing import TYPE_CHECKING, Any
+
+from ..errors import DataError
 
 if TYPE_CHECKING:
     from rich.console import Console
@@ -37,7 +41,7 @@ def print_json(value: Any) -> None:
 
 
 def _finite(value: Any) -> Any:
-    if isinstance(value, float) and value != value:
+    if isinstance(value, float) and not math.isfinite(value):
         return None
     if isinstance(value, dict):
         return {str(k): _finite(v) for k, v in value.items()}
@@ -107,6 +111,18 @@ def bar(value: float, low: float, high: float, width: int = 24) -> str:
     cells[a : b + 1] = "━" * (b + 1 - a)
     cells[min(width - 1, int(value * width))] = "●"
     return "".join(cells)
+
+
+@contextmanager
+def naming(*files: str | Path | None) -> Iterator[None]:
+    """Errors in the data say which file they are about, when they do not already."""
+    try:
+        yield
+    except DataError as error:
+        names = [Path(file).name for file in files if file is not None]
+        if any(name in str(error) for name in names):
+            raise
+        raise DataError(f"{' and '.join(names)}: {error}") from error
 
 
 @contextmanager

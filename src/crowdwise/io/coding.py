@@ -127,7 +127,7 @@ def _code(values: Any, name: str) -> _Part:
     texts, physical = seen.cast(pl.String), seen.to_physical().to_numpy()
     if bool(texts.str.contains("\0", literal=True).any()):
         bad = texts.filter(texts.str.contains("\0", literal=True))[0]
-        raise DataError(f"column {name!r} holds a NUL byte in {bad!r}; the file is binary or damaged")
+        raise DataError(f"column {name!r} holds a NUL byte in {quote([bad])}; the file is binary or damaged")
     full = texts.str.strip_chars().str.len_bytes() > 0
     order = texts.arg_sort()
     order = order.filter(full.gather(order))
@@ -176,7 +176,10 @@ def _null_rows(parts: Mapping[str, _Part]) -> tuple[dict[str, int], npt.NDArray[
 def _numbers(values: Any, name: str, n_rows: int) -> npt.NDArray[np.float64] | None:
     if values is None:
         return None
-    out = np.asarray(values, dtype=np.float64)
+    try:
+        out = np.asarray(values, dtype=np.float64)
+    except (TypeError, ValueError):
+        raise DataError(f"{name} must hold numbers") from None
     if out.shape != (n_rows,):
         raise DataError(f"{name} has shape {out.shape} but there are {n_rows} rows")
     if name == "weight" and not (np.isfinite(out).all() and (out >= 0).all()):
@@ -243,6 +246,6 @@ def _contradiction(parts: Mapping[str, _Part], group: npt.NDArray[np.int64], cla
     worker = parts["worker"].vocabulary[int(parts["worker"].codes[rows[0]])]
     return DataError(
         f"{len(pairs)} (task, worker) {'pair carries' if len(pairs) == 1 else 'pairs carry'} contradictory labels "
-        f"(first: task {task!r}, worker {worker!r}: {quote(said)}); choose --duplicates first, last or keep "
+        f"(first: task {quote([task])}, worker {quote([worker])}: {quote(said)}); choose --duplicates first, last or keep "
         "(in Python: duplicates='first', 'last' or 'keep')"
     )

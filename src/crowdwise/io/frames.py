@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from typing import Any
 
 import numpy as np
@@ -14,52 +15,61 @@ def to_polars(frame: Any) -> pl.DataFrame:
     """pandas, polars, pyarrow, duckdb, a mapping of columns, or whatever exports an Arrow stream."""
     if isinstance(frame, pl.DataFrame):
         return frame
-    if isinstance(frame, pl.LazyFrame):
-        return frame.collect()
-    if isinstance(frame, dict):
-        return _from_columns(frame)
-    if type(frame).__module__.partition(".")[0] == "pandas":
-        return _from_pandas(frame)
-    if hasattr(frame, "__arrow_c_stream__"):
-        found = pl.from_arrow(frame)
-        return found if isinstance(found, pl.DataFrame) else found.to_frame()
+    try:
+        if isinstance(frame, pl.LazyFrame):
+            return frame.collect()
+        if isinstance(frame, Mapping):
+            return pl.DataFrame([_column(str(name), values) for name, values in frame.items()])
+        if type(frame).__module__.partition(".")[0] == "pandas":
+            return _from_pandas(frame)
+        if hasattr(frame, "__arrow_c_stream__"):
+            return pl.DataFrame(frame)
+    except (pl.exceptions.PolarsError, TypeError, ValueError) as error:
+        raise DataError(f"the frame cannot be read as a table: {error}") from error
     raise DataError(
         f"a table was expected (pandas, polars, pyarrow, duckdb, dict of columns), got {type(frame).__name__}"
     )
 
 
-def _from_columns(columns: dict[str, Any]) -> pl.DataFrame:
-    from ..vocabulary import as_series
-
-    return pl.DataFrame([as_series(values, str(name)) for name, values in columns.items()])
+def _column(name: str, values: Any) -> pl.Series:
+    if isinstance(values, pl.Series):
+        return values.rename(name)
+    if isinstance(values, np.ndarray):
+        if values.ndim != 1:
+            raise DataError(f"column {name!r} must have one dimension, got shape {values.shape}")
+        if values.dtype.kind in "biufM":
+            return pl.Series(name, values.astype("datetime64[us]") if values.dtype.kind == "M" else values)
+        values = values.tolist()
+    cells = [cell.item() if isinstance(cell, np.generic) else cell for cell in values]
+    try:
+        return pl.Series(name, cells, strict=True)
+    except (TypeError, OverflowError, pl.exceptions.PolarsError):
+        # A column that is none of ours may hold anything; one that is ours is refused by its name later on.
+        return pl.Series(name, cells, dtype=pl.Object)
 
 
 def _from_pandas(frame: Any) -> pl.DataFrame:
-    # pandas exports its Arrow stream only with pyarrow installed; its columns come as numpy arrays without it.
+    # pandas exports its Arrow stream only with pyarrow installed; column by column it is the same with and without.
     if not hasattr(frame, "columns"):
         raise DataError("a pandas DataFrame was expected, got a Series; pass a frame with task, worker, label")
     if len(set(map(str, frame.columns))) < len(frame.columns):
-        raise DataError(f"the frame has two columns of one name: {list(frame.columns)}")
-    out = []
-    for name in frame.columns:
-        column = frame[name]
-        values = column.to_numpy()
-        if values.dtype.kind == "M":
-            out.append(pl.Series(str(name), values.astype("datetime64[us]")))
-        elif values.dtype.kind in "biuf":
-            out.append(pl.Series(str(name), values, nan_to_null=True))
-        else:
-            out.append(_objects(str(name), column, values))
-    return pl.DataFrame(out)
+        raise DataError(f"the frame has two columns of one name: {list(frame.columns)}; rename one of them")
+    return pl.DataFrame([_pandas_column(str(name), frame[name]) for name in frame.columns])
 
 
-def _objects(name: str, column: Any, values: Any) -> pl.Series:
-    from ..vocabulary import as_series
-
-    null = np.asarray(column.isna())
-    cells = [None if gone else cell for cell, gone in zip(values.tolist(), null.tolist(), strict=True)]
-    try:
-        return as_series(cells, name)
-    except DataError:
-        # A column that is none of ours may hold anything; one that is ours is refused by name later on.
-        return pl.Series(name, [None if c is None else str(c) for c in cells], dtype=pl.String)
+def _pandas_column(name: str, column: Any) -> pl.Series:
+    if str(column.dtype) == "category":
+        codes = pl.Series(column.cat.codes.to_numpy().astype(np.int64))
+        categories = _pandas_column(name, column.cat.categories.to_series())
+        return categories.gather(codes.set(codes < 0, None))
+    if getattr(column.dtype, "tz", None) is not None:
+        column = column.dt.tz_convert("UTC").dt.tz_localize(None)
+    if getattr(column.dtype, "storage", "") == "pyarrow":  # strings: no detour through Python objects
+        return pl.Series(name, column.array.__arrow_array__())
+    values = column.to_numpy()
+    if values.dtype.kind in "biuf":
+        return pl.Series(name, values, nan_to_null=True)
+    if values.dtype.kind in "OU":
+        null = np.asarray(column.isna())
+        values = [None if gone else cell for cell, gone in zip(values.tolist(), null.tolist(), strict=True)]
+    return _column(name, values)

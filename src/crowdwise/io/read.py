@@ -2,17 +2,24 @@
 
 from __future__ import annotations
 
+import io
+import warnings
+from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
 
 import numpy as np
+import numpy.typing as npt
 import polars as pl
 
 from ..annotations import Annotations
-from ..errors import DataError, ParameterError
+from ..errors import DataError, LedgerWarning, ParameterError
+from ..vocabulary import as_series, quote
 from .coding import Duplicates, UnknownClasses, encode
-from .columns import choose, pick
-from .tables import open_table
+from .columns import TRUTH, VOTE, choose, values
+from .sources import open_source
+from .tables import Table, open_table
+from .wide import read_wide
 
 FORMATS = ("csv", "tsv", "jsonl", "parquet", "wide", "snorkel")
 
@@ -20,7 +27,7 @@ FORMATS = ("csv", "tsv", "jsonl", "parquet", "wide", "snorkel")
 def read(
     path: str | Path,
     *,
-    columns: dict[str, str] | None = None,
+    columns: Mapping[str, str] | None = None,
     duplicates: Duplicates = "error",
     format: str | None = None,
     classes: Any = None,
@@ -34,70 +41,90 @@ def read(
     if format is not None and format not in FORMATS:
         raise ParameterError(f"format must be one of {', '.join(FORMATS)}, got {format!r}")
     if format == "snorkel" or (format is None and str(path).endswith(".npy")):
-        return Annotations.from_snorkel(_load_npy(Path(path)))
+        return _read_snorkel(path, columns, classes)
     if format == "wide":
-        return _read_wide(path, columns, classes)
-    table = open_table(path, format)
-    chosen, notes = choose(table.header, columns, table.where)
-    frame = table.read(list(chosen.values()))
-    picked, more = pick(frame, {**(columns or {}), **_explicit(chosen, columns)}, table.where, table.notes)
-    coded = encode(
-        picked,
-        duplicates=duplicates,
-        unknown_classes=unknown_classes,
-        classes=classes,
-        notes=more or notes,
-    )
-    if coded.ledger.rows_in == 0:
-        raise DataError(f"{table.where} has a header but no rows")
+        where, votes = read_wide(path, columns)
+    else:
+        where, votes = _read_long(open_table(path, format), columns)
+    try:
+        coded = encode(**votes, duplicates=duplicates, unknown_classes=unknown_classes, classes=classes)
+    except DataError as error:
+        raise DataError(f"{where}: {error}") from None
+    ledger = coded.ledger
+    if not ledger.rows_used:
+        why = "; ".join(f"{n:,} {reason}" for reason, n in ledger.dropped.items())
+        raise DataError(
+            f"{where}: none of its {ledger.rows_in:,} rows can be used ({why}); are these the right columns?"
+            if ledger.rows_in
+            else f"{where} has a header but no rows with labels; is it the right file?"
+        )
     return Annotations._of(coded)
 
 
-def read_truth(path: str | Path, *, columns: dict[str, str] | None = None) -> pl.DataFrame:
-    """A table task, label from a file, as text; rows without a label are left out."""
-    table = open_table(path)
-    chosen, _ = choose(table.header, columns, table.where, wanted=("task", "label"))
-    frame = table.read([chosen["task"], chosen["label"]])
-    frame = frame.select(
-        pl.col(chosen["task"]).cast(pl.String).alias("task"),
-        pl.col(chosen["label"]).cast(pl.String).alias("label"),
-    )
-    frame = frame.filter((pl.col("label").str.strip_chars() != "") & (pl.col("task").str.strip_chars() != ""))
-    if not len(frame):
-        raise DataError(f"{table.where} has no rows with a task and a label")
-    return frame
+def _read_long(table: Table, columns: Mapping[str, str] | None) -> tuple[str, dict[str, Any]]:
+    chosen, notes = _choose(table, columns, VOTE)
+    frame = table.read(list(chosen.values()), plain=[chosen[role] for role in ("time", "weight") if role in chosen])
+    picked, more = values(frame, chosen, table.where, strict_time="time" in (columns or {}))
+    return table.where, {"columns": picked, "notes": table.notes + notes + more}
 
 
-def _explicit(chosen: dict[str, str], columns: dict[str, str] | None) -> dict[str, str]:
-    # A time column found by name may turn out unreadable; only one that was asked for is worth an error.
-    return {role: name for role, name in chosen.items() if role != "time" or role in (columns or {})}
-
-
-def _read_wide(path: str | Path, columns: dict[str, str] | None, classes: Any) -> Annotations:
-    suffix_known = str(path) == "-" or not str(path).endswith(".wide")
-    table = open_table(path, None if suffix_known else "csv")
-    name = (columns or {}).get("task", table.header[0])
-    if name not in table.header:
-        raise DataError(f"{table.where} has no column {name!r} for the task")
-    workers = [c for c in table.header if c != name]
-    if not workers:
-        raise DataError(f"{table.where} has no column besides {name!r}; a wide table has one column per worker")
-    frame = table.read(table.header)
-    text = [
-        pl.when(pl.col(c).cast(pl.String).str.strip_chars() != "").then(pl.col(c).cast(pl.String)).alias(c)
-        for c in table.header
-    ]
-    frame = frame.select(text)
-    if frame[name].null_count():
-        row = int(frame[name].is_null().arg_true()[0])
-        raise DataError(f"{table.where}, row {row + 1}: the task is empty")
-    return Annotations.from_matrix(frame.select(workers), tasks=frame[name], classes=classes)
-
-
-def _load_npy(path: Path) -> Any:
-    if not path.exists():
-        raise DataError(f"{path}: there is no such file")
+def _choose(
+    table: Table, columns: Mapping[str, str] | None, wanted: tuple[str, ...]
+) -> tuple[dict[str, str], tuple[str, ...]]:
     try:
-        return np.load(path, allow_pickle=False)
-    except (OSError, ValueError) as error:
-        raise DataError(f"{path.name} is not a .npy file of integers ({error})") from error
+        return choose(table.header, columns, table.where, wanted)
+    except DataError:
+        if table.all_names is None or set(table.all_names()) == set(table.header):
+            raise
+        return choose(table.all_names(), columns, table.where, wanted)
+
+
+def read_truth(path: str | Path, *, columns: Mapping[str, str] | None = None) -> pl.DataFrame:
+    """A table task, label from a file, as text, each task once; rows without a label are left out with a warning."""
+    table = open_table(path)
+    chosen, _ = _choose(table, columns, TRUTH)
+    frame = table.read(list(chosen.values()))
+    try:
+        frame = pl.DataFrame([as_series(frame[chosen[role]], role).cast(pl.String) for role in TRUTH])
+    except DataError as error:
+        raise DataError(f"{table.where}: {error}") from None
+    full = frame.filter(pl.all_horizontal((pl.col(TRUTH).str.strip_chars() != "").fill_null(False)))
+    if not len(full):
+        raise DataError(f"{table.where} has no rows with a task and a label; is it the right file?")
+    if len(full) < len(frame):
+        warnings.warn(
+            f"{table.where}: {len(frame) - len(full)} rows without a task or a label are left out",
+            LedgerWarning,
+            stacklevel=2,
+        )
+    full = full.unique(maintain_order=True)
+    twice = full.filter(pl.col("task").is_duplicated())["task"].unique(maintain_order=True)
+    if len(twice):
+        raise DataError(
+            f"{table.where}: {len(twice)} tasks have two different true labels: {quote(twice)}; keep one of them"
+        )
+    return full
+
+
+def _read_snorkel(path: str | Path, columns: Mapping[str, str] | None, classes: Any) -> Annotations:
+    source, where = open_source(path)
+    if columns:
+        raise ParameterError(f"{where}: a Snorkel matrix has no named columns; leave --columns out")
+    try:
+        if isinstance(source, bytes):
+            matrix: npt.NDArray[Any] = np.load(io.BytesIO(source), allow_pickle=False)
+        else:  # mapped, not loaded: a damaged header cannot ask for more memory than the file has bytes
+            matrix = np.load(source, mmap_mode="r", allow_pickle=False)
+    except (OSError, ValueError, EOFError) as error:
+        # numpy's advice would be to unpickle, which runs whatever a stranger put into the file.
+        reason = "it holds no array of numbers" if "pickle" in str(error) or "bject" in str(error) else str(error)
+        raise DataError(f"{where} is not a .npy file of integers ({reason}); write it with numpy.save") from None
+    if not isinstance(matrix, np.ndarray):
+        raise DataError(f"{where} is an archive of arrays; write the matrix alone with numpy.save")
+    try:
+        votes = Annotations.from_snorkel(np.ascontiguousarray(matrix))
+        if not len(votes):
+            raise DataError("every cell is -1, an abstention; there are no labels")
+        return votes if classes is None else votes.with_classes(classes)
+    except DataError as error:
+        raise DataError(f"{where}: {error}") from None

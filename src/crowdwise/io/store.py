@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import zipfile
+import zlib
 from pathlib import Path
 from typing import Any
 
@@ -54,6 +55,13 @@ def save(result: Result, folder: Path, *, force: bool = False) -> None:
         raise DataError(f"{folder} cannot be written ({error.strerror})") from error
 
 
+# What numpy, polars, zipfile and json raise on files that are not what they should be.
+_DAMAGE = (
+    OSError, ValueError, KeyError, TypeError, AttributeError, EOFError, NotImplementedError,
+    zipfile.BadZipFile, zlib.error, pl.exceptions.PolarsError, pl.exceptions.PanicException,
+)  # fmt: skip
+
+
 def load(folder: Path) -> Result:
     """Read a folder that `save` wrote."""
     missing = [name for name in FILES if not (folder / name).is_file()]
@@ -63,28 +71,44 @@ def load(folder: Path) -> Result:
         about = json.loads((folder / "result.json").read_text(encoding="utf-8"))
         if about.get("format") != FORMAT:
             raise DataError(f"{folder}: format {about.get('format')!r} is not one that this version reads ({FORMAT})")
-        with np.load(folder / "arrays.npz", allow_pickle=False) as stored:
-            arrays = {name: stored[name] for name in stored.files}
-        names = {n: pl.read_parquet(folder / f"{n}.parquet")["value"].rename(n[:-1]) for n in
-                 ("tasks", "workers", "classes")}  # fmt: skip
-    except (OSError, ValueError, KeyError, zipfile.BadZipFile, pl.exceptions.PolarsError) as error:
-        raise DataError(f"{folder}: the saved result is damaged ({error})") from error
+        result = _assemble(folder, about)
+    except _DAMAGE as error:
+        reason = " ".join(str(error).split()) or type(error).__name__
+        raise DataError(f"{folder}: the saved result is damaged ({reason[:200]})") from error
+    return result
+
+
+def _assemble(folder: Path, about: dict[str, Any]) -> Result:
+    with np.load(folder / "arrays.npz", allow_pickle=False) as stored:
+        arrays = {name: stored[name] for name in stored.files}
+    names = {n: pl.read_parquet(folder / f"{n}.parquet")["value"] for n in ("tasks", "workers", "classes")}
     extra = dict(about["extra"])
     extra |= {name.removeprefix("extra."): v for name, v in arrays.items() if name.startswith("extra.")}
-    return Result(
-        method=about["method"],
-        params=about["params"],
-        n_iter=about["n_iter"],
-        converged=about["converged"],
-        versions=about["versions"],
+    result = Result(
+        method=str(about["method"]),
+        params=dict(about["params"]),
+        n_iter=int(about["n_iter"]),
+        converged=bool(about["converged"]),
+        versions=dict(about["versions"]),
         extra=extra,
+        tasks=names["tasks"].rename("task"),
+        workers=names["workers"].rename("worker"),
+        classes=names["classes"].rename("label"),
         **{name: arrays[name] for name in _ARRAYS if name in arrays},
-        **_renamed(names),
     )
+    _check_shapes(result)
+    return result
 
 
-def _renamed(names: dict[str, pl.Series]) -> dict[str, Any]:
-    return {**names, "classes": names["classes"].rename("label")}
+def _check_shapes(result: Result) -> None:
+    n, m, k = len(result.tasks), len(result.workers), len(result.classes)
+    shapes = {"posterior": (n, k), "class_prior": (k,), "labels_per_task": (n,), "labels_per_worker": (m,)}
+    shapes |= dict.fromkeys(("skill", "skill_low", "skill_high"), (m,))
+    shapes |= dict.fromkeys(("confusion", "counts"), (m, k, k))
+    for name, shape in shapes.items():
+        array = getattr(result, name)
+        if array is not None and array.shape != shape:
+            raise ValueError(f"{name} has shape {array.shape}, not {shape}")
 
 
 def _plain(value: Any) -> Any:

@@ -2,58 +2,143 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping, Sequence
+from pathlib import Path
 from typing import Any
 
 import numpy as np
 import polars as pl
 
-from ..errors import DataError
-from ..vocabulary import as_series
+from ..errors import DataError, ParameterError
+from ..vocabulary import as_series, quote
+from .tables import FORMATS, open_table
 
 Melted = tuple[pl.Series, pl.Series, pl.Series, pl.Series, pl.Series, tuple[str, ...]]
 
 
 def melt(matrix: Any, tasks: Any, workers: Any, missing: Any) -> Melted:
     """(task, worker, label) columns of the filled cells, and all tasks and workers."""
-    columns, names = _columns(matrix)
-    n_tasks = len(columns[0]) if columns else 0
+    cells, n_tasks, names = _cells(matrix)
+    n_workers = len(names)
     all_tasks = pl.Series("task", np.arange(n_tasks)) if tasks is None else as_series(tasks, "task")
     all_workers = as_series(names if workers is None else workers, "worker")
-    for what, given, size in (("tasks", all_tasks, n_tasks), ("workers", all_workers, len(columns))):
-        if len(given) != size:
-            raise DataError(f"the matrix has {size} {what} but {len(given)} names were given for them")
-        if given.is_duplicated().any():
-            raise DataError(
-                f"the {what} of the matrix are not all different: {given.filter(given.is_duplicated())[0]!r}"
-            )
-    if columns and len({c.dtype for c in columns}) > 1:
-        columns = [c.cast(pl.String) for c in columns]
-    rows, who, said = [], [], []
-    for j, column in enumerate(columns):
-        filled = column.is_not_null()
-        if missing is not None:
-            filled &= (column != pl.Series([missing]).cast(column.dtype)[0]).fill_null(False)
-        at = filled.arg_true().to_numpy()
-        rows.append(at)
-        who.append(np.full(len(at), j))
-        said.append(column.gather(at).rename("label"))
-    task = np.concatenate(rows) if rows else np.empty(0, dtype=np.int64)
-    worker = np.concatenate(who) if who else np.empty(0, dtype=np.int64)
-    label = pl.concat(said) if said else pl.Series("label", [], dtype=pl.String)
-    cells = n_tasks * len(columns)
+    _check_names("task", all_tasks, n_tasks)
+    _check_names("worker", all_workers, n_workers)
+    filled = cells.is_not_null() & ~_equals(cells, missing)
+    at = filled.arg_true().to_numpy()
+    label = cells.gather(at).rename("label")
     notes = (
-        f"a wide table of {n_tasks} tasks × {len(columns)} workers; {cells - len(label)} of {cells} cells are empty",
+        f"a wide table of {n_tasks} tasks × {n_workers} workers; {len(cells) - len(label)} of {len(cells)} cells "
+        "are empty",
     )
+    worker, task = np.divmod(at, n_tasks) if n_tasks else (at, at)
     return all_tasks.gather(task), all_workers.gather(worker), label, all_tasks, all_workers, notes
 
 
-def _columns(matrix: Any) -> tuple[list[pl.Series], list[Any]]:
-    if isinstance(matrix, np.ndarray) or (isinstance(matrix, list) and not hasattr(matrix, "columns")):
-        array = np.asarray(matrix)
-        if array.ndim != 2:
-            raise DataError(f"a wide matrix has two dimensions (tasks × workers), got shape {array.shape}")
-        return [as_series(array[:, j], f"worker {j}") for j in range(array.shape[1])], list(range(array.shape[1]))
+def _check_names(what: str, names: pl.Series, size: int) -> None:
+    if len(names) != size:
+        raise DataError(f"the wide table has {size} {what}s but {len(names)} names were given for them")
+    if names.null_count():
+        row = int(names.is_null().arg_true()[0])
+        raise DataError(f"{what} {row + 1} of the wide table has no name; give it one")
+    if names.is_duplicated().any():
+        twice = names.filter(names.is_duplicated())[0]
+        raise DataError(f"{what} {twice!r} stands twice in the wide table; each {what} needs a name of its own")
+
+
+def _cells(matrix: Any) -> tuple[pl.Series, int, list[Any]]:
+    """All cells, worker by worker, in one type, so that one value has one name in every column."""
+    if isinstance(matrix, list | tuple):
+        matrix = _as_array(matrix)
+    if isinstance(matrix, np.ndarray):
+        if matrix.ndim != 2:
+            raise DataError(f"a wide matrix has two dimensions (tasks × workers), got shape {matrix.shape}")
+        cells = as_series(matrix.ravel(order="F"), "label")
+        return cells, matrix.shape[0], list(range(matrix.shape[1]))
     from .frames import to_polars
 
     frame = to_polars(matrix)
-    return [as_series(frame[name], name) for name in frame.columns], list(frame.columns)
+    return _stack(frame.get_columns()), frame.height, list(frame.columns)
+
+
+def _as_array(rows: Sequence[Any]) -> Any:
+    widths = {len(row) if isinstance(row, list | tuple | np.ndarray) else -1 for row in rows}
+    if len(widths) > 1 or -1 in widths:
+        raise DataError("a wide matrix has two dimensions (tasks × workers): give equally long rows, None where empty")
+    array = np.empty((len(rows), widths.pop() if widths else 0), dtype=object)
+    for i, row in enumerate(rows):
+        array[i] = list(row)
+    return array
+
+
+def _stack(columns: list[pl.Series]) -> pl.Series:
+    coded = [as_series(c, "label") for c in columns]
+    if any(c.dtype.is_float() and new.dtype == pl.String for c, new in zip(columns, coded, strict=True)):
+        # Halves in one column: whole numbers in the others are then written like them, 1.0 and not 1.
+        coded = [
+            c.cast(pl.Float64).fill_nan(None).cast(pl.String) if c.dtype.is_numeric() else new
+            for c, new in zip(columns, coded, strict=True)
+        ]
+    kinds = {c.dtype for c in coded} - {pl.Null()}
+    common = kinds.pop() if kinds in ({pl.Int64()}, {pl.Boolean()}) else pl.String()
+    return pl.concat([c.cast(common).alias("label") for c in coded] or [pl.Series("label", [], dtype=pl.String)])
+
+
+def _equals(cells: pl.Series, missing: Any) -> pl.Series:
+    """Which cells hold the value that stands for an empty one."""
+    none = pl.repeat(False, len(cells), eager=True)
+    if missing is None or isinstance(missing, bool) != (cells.dtype == pl.Boolean):
+        return none
+    if cells.dtype == pl.String or isinstance(cells.dtype, pl.Categorical | pl.Enum):
+        return (cells.cast(pl.String) == str(missing)).fill_null(False)
+    if not isinstance(missing, int | float | np.number):
+        return none
+    return (cells == missing).fill_null(False)
+
+
+def read_wide(path: str | Path, columns: Mapping[str, str] | None) -> tuple[str, dict[str, Any]]:
+    """What to call the file, and its columns, tasks, workers and notes: what `encode` takes."""
+    known = str(path) == "-" or any(s.lower() in FORMATS for s in Path(path).suffixes)
+    table = open_table(path, None if known else "csv")
+    where = table.where
+    header = table.header if table.all_names is None else table.all_names()
+    if set(columns or {}) - {"task"}:
+        raise ParameterError(f"{where}: in a wide table only the task has a column; say --columns task=NAME or nothing")
+    name = (columns or {}).get("task", header[0] if header else "task")
+    if name not in header:
+        raise DataError(f"{where} has no column {name!r} for the task; it has {quote(header, 8)}")
+    workers = [c for c in header if c != name]
+    if not workers:
+        raise DataError(f"{where} has no column besides {name!r}; a wide table has one column per worker")
+    frame = table.read(header, plain=header)
+    frame = frame.select(_full(pl.col(c), frame.schema[c]) for c in header)
+    frame, notes = _named_only(frame, workers, where)
+    empty = frame[name].is_null()
+    blank = frame.select(pl.all_horizontal(pl.all().is_null())).to_series()
+    if (empty & ~blank).any():
+        row = int((empty & ~blank).arg_true()[0])
+        raise DataError(f"{where}, row {row + 1}: labels without a task; fill in column {name!r}")
+    if blank.any():
+        notes += (f"{blank.sum()} blank rows are left aside",)
+        frame = frame.filter(~blank)
+    try:
+        task, worker, label, tasks, all_workers, more = melt(frame.drop(name), frame[name], None, None)
+    except DataError as error:
+        raise DataError(f"{where}: {error}") from None
+    votes = {"task": task, "worker": worker, "label": label}
+    return where, {"columns": votes, "tasks": tasks, "workers": all_workers, "notes": table.notes + notes + more}
+
+
+def _full(cell: pl.Expr, dtype: pl.DataType) -> pl.Expr:
+    """Text without the cells that hold nothing but blanks."""
+    return pl.when(cell.str.strip_chars() != "").then(cell) if dtype == pl.String else cell
+
+
+def _named_only(frame: pl.DataFrame, workers: list[str], where: str) -> tuple[pl.DataFrame, tuple[str, ...]]:
+    """Columns without a name are dropped when empty, as spreadsheets leave them, and refused when not."""
+    unnamed = [c for c in workers if not c.strip()]
+    for column in unnamed:
+        if frame[column].null_count() < frame.height:
+            raise DataError(f"{where}: column {frame.columns.index(column) + 1} has labels but no name; name it")
+    notes = (f"{len(unnamed)} empty columns without a name are left aside",) if unnamed else ()
+    return frame.drop(unnamed), notes

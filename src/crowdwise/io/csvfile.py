@@ -1,0 +1,85 @@
+"""CSV and TSV files: the header by our own eyes, every line checked, the columns by polars."""
+
+from __future__ import annotations
+
+import csv
+import io
+from collections.abc import Sequence
+from typing import Any
+
+import polars as pl
+
+from ..errors import DataError
+from ..vocabulary import quote
+from .csvcheck import count_rows
+from .sources import Source, Table, chunks, first_line, text_source
+
+_SEPARATORS = {",": "commas", ";": "semicolons", "\t": "tabs"}
+
+
+def open_csv(source: Source, where: str, kind: str) -> Table:
+    """Look at the header; `read` then checks every line and reads the columns asked for, all as text."""
+    source, head, notes = text_source(source, where)
+    if head.lstrip().startswith((b"{", b"[{")):
+        raise DataError(f"{where} looks like JSON; say --format jsonl for one JSON object per line")
+    eol = "\r" if b"\r" in head and b"\n" not in head else "\n"
+    usual = "\t" if kind == "tsv" else ","
+    separator = _separator(head, eol, usual)
+    if separator != usual:
+        notes += (f"columns are separated by {_SEPARATORS[separator]}",)
+    header, raw = _header(head, eol, separator, where)
+    options: dict[str, Any] = {"separator": separator, "eol_char": eol, "infer_schema": False}
+
+    def read(columns: Sequence[str], plain: Sequence[str] = ()) -> pl.DataFrame:
+        rows = count_rows(chunks(source, where), where, separator, eol, len(header))
+        # polars spells some names its own way (doubled marks, repeated blanks), so columns go by their place.
+        spelt = dict(zip(header, pl.read_csv(raw, **options).columns, strict=True))
+        # Fresh category spaces: codes come out dense, and each string is stored once.
+        types = {
+            spelt[name]: pl.String if name in plain else pl.Categorical(pl.Categories.random()) for name in columns
+        }
+        try:
+            lazy = pl.scan_csv(source, schema_overrides=types, glob=False, **options)
+            frame = lazy.select([pl.col(spelt[name]).alias(name) for name in columns]).collect()
+        except (pl.exceptions.PolarsError, OSError) as error:
+            raise DataError(f"{where}: cannot be read as a table ({first_line(error)})") from None
+        if len(frame) != rows - 1:
+            raise DataError(f"{where}: {rows - 1} rows were counted but {len(frame)} read; check its quotation marks")
+        return frame
+
+    return Table(where, kind, header, read, notes)
+
+
+def _separator(head: bytes, eol: str, usual: str) -> str:
+    """The usual one; where the header has none of it, the one of the others that it has most of."""
+    first = head.split(eol.encode(), 1)[0]
+    if usual.encode() in first:
+        return usual
+    most = max(_SEPARATORS, key=lambda each: first.count(each.encode()))
+    return most if most.encode() in first else usual
+
+
+def _header(head: bytes, eol: str, separator: str, where: str) -> tuple[list[str], bytes]:
+    """The names in the first row, each one once, and its bytes."""
+    text = head.decode(errors="surrogateescape")
+    reader = csv.reader(io.StringIO(text, newline=eol), delimiter=separator, strict=True)
+    try:
+        header = next(reader, [])
+    except csv.Error as error:
+        raise DataError(f"{where}, line 1: the header cannot be read ({error}); check its quotation marks") from None
+    if not any(name.strip() for name in header):
+        raise DataError(f"{where}, line 1: the first line is blank; a header like task,worker,label is needed")
+    if any("\udc80" <= c <= "\udcff" for name in header for c in name):
+        raise DataError(f"{where}, line 1: not UTF-8 text; save the file as UTF-8")
+    if any("\0" in name for name in header):
+        raise DataError(f"{where}, line 1: the header holds a NUL byte; the file is binary or damaged")
+    raw = (eol.join(text.split(eol)[: reader.line_num]) + eol).encode(errors="surrogateescape")
+    unnamed = 0
+    for place, name in enumerate(header):
+        if not name.strip():  # spreadsheets leave such columns behind; blanks of different lengths tell them apart
+            header[place] = " " * unnamed
+            unnamed += 1
+    twice = sorted({name for name in header if header.count(name) > 1})
+    if twice:
+        raise DataError(f"{where}, line 1: the header names {quote(twice)} more than once; rename one of the columns")
+    return header, raw

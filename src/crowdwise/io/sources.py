@@ -1,0 +1,186 @@
+"""Files, pipes and standard input as bytes: unpacked, looked at, and given a name for messages."""
+
+from __future__ import annotations
+
+import gzip
+import io
+import sys
+import zlib
+from collections.abc import Callable, Iterator, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Protocol
+
+import polars as pl
+
+from ..errors import DataError
+
+Source = Path | bytes
+CHUNK = 1 << 22
+_GZIP, _ZSTD = b"\x1f\x8b", b"\x28\xb5\x2f\xfd"
+_UTF16 = (b"\xff\xfe", b"\xfe\xff")
+_BOM = b"\xef\xbb\xbf"
+_MAGIC = {
+    b"PAR1": "a Parquet file; say --format parquet or name it .parquet",
+    b"PK\x03\x04": "an Excel workbook or a zip archive; save the table as CSV, or unpack it",
+    b"\xd0\xcf\x11\xe0": "an Excel workbook; save the table as CSV",
+    b"\x89PNG": "a picture; name a table",
+    b"%PDF": "a PDF; name a table",
+    b"BZh": "packed with bzip2; unpack it, or pack it with gzip or zstd",
+    b"\xfd7zXZ": "packed with xz; unpack it, or pack it with gzip or zstd",
+    b"ARROW1": "an Arrow file; save the table as Parquet",
+    b"SQLite format 3": "a database; export the table as CSV",
+    b"<!doctype": "a web page; download the table itself",
+    b"<html": "a web page; download the table itself",
+}  # fmt: skip
+
+
+class Reader(Protocol):
+    """Reads columns of a table; those in `plain` as they are, the others as categories where they are text."""
+
+    def __call__(self, columns: Sequence[str], plain: Sequence[str] = ()) -> pl.DataFrame:
+        """The columns, in the order asked for."""
+
+
+@dataclass(frozen=True)
+class Table:
+    """An opened table: its header and a reader for the columns that are wanted.
+
+    `all_names` looks through the whole file for names that the header, taken from its beginning, may lack.
+    """
+
+    where: str
+    format: str
+    header: list[str]
+    read: Reader
+    notes: tuple[str, ...] = ()
+    all_names: Callable[[], list[str]] | None = None
+
+
+def open_source(path: str | Path) -> tuple[Source, str]:
+    """The file, or the bytes of a pipe or of standard input (`-`), and what to call it in messages."""
+    if str(path) == "-":
+        stream = getattr(sys.stdin, "buffer", None)
+        data = stream.read() if stream is not None else b""
+        if not data:
+            raise DataError("standard input is empty; pipe a table into it, for instance with < votes.csv")
+        return data, "standard input"
+    path = Path(path)
+    where = printable(path.name)
+    try:
+        if not path.exists():
+            raise DataError(f"{printable(str(path))}: there is no such file")
+        if path.is_dir():
+            raise DataError(f"{printable(str(path))} is a folder; name a file in it")
+        if not path.is_file() or any(c in "*?[" for c in str(path.absolute())):
+            # A pipe can be read only once, and polars takes these letters for a pattern.
+            source: Source = path.read_bytes()
+            empty = not source
+        else:
+            source = path.absolute()
+            with path.open("rb") as file:
+                empty = not file.read(1)
+    except OSError as error:
+        raise DataError(f"{printable(str(path))}: cannot be read ({error.strerror})") from error
+    if empty:
+        raise DataError(f"{where} is empty; is it the right file?")
+    return source, where
+
+
+def printable(name: str) -> str:
+    """A name without control characters, which could steer the terminal."""
+    return name if name.isprintable() else repr(name)
+
+
+def first_line(error: BaseException) -> str:
+    """What an error of another library says, in short."""
+    lines = str(error).strip().splitlines()
+    return lines[0][:200] if lines else type(error).__name__
+
+
+def chunks(source: Source, where: str, size: int = CHUNK) -> Iterator[bytes]:
+    """The unpacked bytes without a byte order mark, a piece at a time; zstd comes as whole lines."""
+    pieces = _unpacked(source, where, size)
+    first = next(pieces, b"").removeprefix(_BOM)
+    if first:
+        yield first
+    yield from pieces
+
+
+def without_mark(source: Source, where: str) -> Source:
+    """The source itself, or, when it begins with a byte order mark, its unpacked bytes without it."""
+    if next(_unpacked(source, where, len(_BOM)), b"").startswith(_BOM):
+        return b"".join(chunks(source, where))
+    return source
+
+
+def _unpacked(source: Source, where: str, size: int) -> Iterator[bytes]:
+    start = _start(source)
+    packed = start.startswith((_ZSTD, _GZIP))
+    try:
+        if start.startswith(_ZSTD):
+            yield from _zstd_lines(source)
+            return
+        with io.BytesIO(source) if isinstance(source, bytes) else source.open("rb") as file:
+            stream = gzip.GzipFile(fileobj=file) if start.startswith(_GZIP) else file
+            while piece := stream.read(size):
+                yield piece
+    except pl.exceptions.PolarsError as error:
+        raise DataError(
+            f"{where}: what is packed in it is no UTF-8 text ({first_line(error)}); save it as UTF-8"
+        ) from None
+    except (OSError, EOFError, zlib.error) as error:
+        fault = "the compressed file is damaged or cut short" if packed else "the file cannot be read"
+        raise DataError(f"{where}: {fault} ({first_line(error)}); fetch or pack it again") from None
+
+
+def _start(source: Source) -> bytes:
+    if isinstance(source, bytes):
+        return source[:4]
+    with source.open("rb") as file:
+        return file.read(4)
+
+
+def _zstd_lines(source: Source) -> Iterator[bytes]:
+    # The standard library knows no zstd before Python 3.14, polars does.
+    for batch in pl.scan_lines(source).collect_batches():
+        yield batch.to_series().str.join("\n").item().encode() + b"\n"
+
+
+def lines(source: Source, where: str) -> Iterator[bytes]:
+    """The unpacked bytes, a line at a time, without the line ends."""
+    rest = b""
+    for chunk in chunks(source, where):
+        *whole, rest = (rest + chunk).split(b"\n")
+        yield from whole
+    if rest:
+        yield rest
+
+
+def text_source(source: Source, where: str) -> tuple[Source, bytes, tuple[str, ...]]:
+    """The source as UTF-8, its beginning without a byte order mark, and notes; what is no text is refused."""
+    notes: tuple[str, ...] = ()
+    if isinstance(source, Path) and source.suffix == ".gz" and not _start(source).startswith(_GZIP):
+        notes += ("the file's name ends in .gz but it is not compressed",)
+    head = next(chunks(source, where), b"")
+    if head.startswith(_UTF16):
+        source = _from_utf16(b"".join(chunks(source, where)), where)
+        head, notes = source[:CHUNK], (*notes, "the file is UTF-16")
+    lower = head[:16].lower()
+    for magic, what in _MAGIC.items():
+        if head.startswith(magic) or lower.startswith(magic):
+            raise DataError(f"{where} is {what}")
+    if head[:200].count(b"\0") > 10:
+        raise DataError(f"{where} is binary, or UTF-16 without a byte order mark; save it as UTF-8 text")
+    if not head.strip():
+        raise DataError(f"{where} is empty; a table with a header like task,worker,label is needed")
+    return source, head, notes
+
+
+def _from_utf16(data: bytes, where: str) -> bytes:
+    try:
+        return data.decode("utf-16").encode()
+    except UnicodeDecodeError as error:
+        raise DataError(
+            f"{where} begins like UTF-16 but is not ({error.reason} at byte {error.start}); save it as UTF-8"
+        ) from None
