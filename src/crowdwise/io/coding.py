@@ -246,6 +246,6 @@ def _contradiction(parts: Mapping[str, _Part], group: npt.NDArray[np.int64], cla
     worker = parts["worker"].vocabulary[int(parts["worker"].codes[rows[0]])]
     return DataError(
         f"{len(pairs)} (task, worker) {'pair carries' if len(pairs) == 1 else 'pairs carry'} contradictory labels "
-        f"(first: task {quote([task])}, worker {quote([worker])}: {quote(said)}); choose --duplicates first, last or keep "
-        "(in Python: duplicates='first', 'last' or 'keep')"
+        f"(first: task {quote([task])}, worker {quote([worker])}: {quote(said)}); choose --duplicates first, "
+        "last or keep (in Python: duplicates='first', 'last' or 'keep')"
     )
