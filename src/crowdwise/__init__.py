@@ -25,6 +25,7 @@ _HOMES = {
     "method": "registry",
     "methods": "registry",
     "evaluate": "metrics",
+    "oracle": "aggregate.oracle",
     "CrowdwiseError": "errors",
     "DataError": "errors",
     "ParameterError": "errors",
@@ -42,16 +43,44 @@ _ROOMS = ("datasets", "simulate", "registry", "errors")
 
 if TYPE_CHECKING:
     from . import datasets, errors, registry, simulate
+    from .aggregate.bayes_gc import BayesGC
+    from .aggregate.belief_propagation import BeliefPropagation
+    from .aggregate.bwa import BWA
+    from .aggregate.cbcc import CBCC
+    from .aggregate.cnmf import CNMF
     from .aggregate.confusion_vector import ConfusionVector
+    from .aggregate.crh import CRH
     from .aggregate.dawid_skene import DawidSkene
+    from .aggregate.ebcc import EBCC
+    from .aggregate.eigen_ratio import EigenRatio
+    from .aggregate.ghosh import Ghosh
+    from .aggregate.gibbs import Gibbs
+    from .aggregate.glad import GLAD
     from .aggregate.gold_majority_vote import GoldMajorityVote
+    from .aggregate.group_aware import GroupAware
     from .aggregate.hierarchical import Hierarchical
+    from .aggregate.ibcc import IBCC
     from .aggregate.iwmv import IWMV
+    from .aggregate.kos import KOS
     from .aggregate.log_odds_vote import LogOddsVote
+    from .aggregate.m3v import M3V
+    from .aggregate.mace import MACE
     from .aggregate.majority_vote import MajorityVote
+    from .aggregate.mean_field import MeanField
+    from .aggregate.minimax_entropy import MinimaxEntropy
+    from .aggregate.mmsr import MMSR
+    from .aggregate.multi_spa import MultiSPA
     from .aggregate.one_coin import OneCoin
+    from .aggregate.oracle import oracle
+    from .aggregate.pgd import PGD
     from .aggregate.pooled import Pooled
+    from .aggregate.raykar_yu import RaykarYu
+    from .aggregate.sml import SML
+    from .aggregate.spectral_ds import SpectralDS
+    from .aggregate.sym_nmf import SymNMF
+    from .aggregate.tensor import Tensor
     from .aggregate.wawa import Wawa
+    from .aggregate.zencrowd import ZenCrowd
     from .aggregate.zero_based_skill import ZeroBasedSkill
     from .annotations import Annotations
     from .errors import (

@@ -19,6 +19,7 @@ from ..maths.skill import worker_skill
 from ..registry import card
 from ..result import Result
 from .gold import Gold, as_gold
+from .prior import as_prior
 
 F8 = npt.NDArray[np.float64]
 
@@ -32,6 +33,7 @@ class Run:
 
     n_shards: int = 1
     callback: Callback | None = None
+    prior: F8 | None = None  # what earlier projects counted: worker, observed, true
 
 
 @dataclass(frozen=True)
@@ -65,12 +67,14 @@ class Aggregator(ABC):
         annotations: Annotations,
         gold: Any = None,
         *,
+        prior: Any = None,
         n_shards: int = 1,
         callback: Callback | None = None,
     ) -> Result:
         """Labels, posteriors and workers' skills of these annotations.
 
         `gold` is the known truth of some tasks (a mapping or a table task, label): it stays put and teaches.
+        `prior` is what earlier projects say of the workers (a Result, or a table worker, true, observed, n).
         `n_shards` splits the work without changing the answer; `callback(iteration, objective)` watches it.
         """
         self._check_size(annotations)
@@ -78,14 +82,20 @@ class Aggregator(ABC):
         me = card(self.name)
         if "gold" in me.needs and known is None:
             raise DataError(f"{self.name} needs gold labels; pass gold= (on the command line --gold FILE)")
-        if annotations.single_label and "single" not in me.can and known is None:
+        if "binary" in me.needs and annotations.n_classes != 2:
+            raise DataError(
+                f"{self.name} is for two classes, these data have {annotations.n_classes}; hierarchical takes any"
+            )
+        if prior is not None and "prior" not in me.can:
+            raise ParameterError(f"{self.name} cannot use prior=; hierarchical and dawid_skene are among those who can")
+        if annotations.single_label and "single" not in me.can and known is None and prior is None:
             warnings.warn(
                 f"every task has one label, so {self.name} cannot tell workers' errors from the truth and may "
                 "overturn labels at will; hierarchical and majority_vote keep them",
                 IdentifiabilityWarning,
                 stacklevel=2,
             )
-        found = self.solve(annotations, known, Run(n_shards, callback))
+        found = self.solve(annotations, known, Run(n_shards, callback, as_prior(prior, annotations)))
         if not found.converged:
             warnings.warn(
                 f"{self.name} stopped after {found.n_iter} iterations before its objective settled; "
@@ -98,6 +108,19 @@ class Aggregator(ABC):
     @abstractmethod
     def solve(self, annotations: Annotations, gold: Gold | None, run: Run) -> Solution:
         """The method itself."""
+
+    @staticmethod
+    def judge(
+        result: Result,  # noqa: ARG004
+        votes: Annotations,  # noqa: ARG004
+        old: npt.NDArray[np.int32],  # noqa: ARG004
+        was_there: npt.NDArray[np.bool_],  # noqa: ARG004
+    ) -> F8 | None:
+        """Posteriors of other tasks under `result`, for methods that know more than confusions or vote weights.
+
+        Worker w of `votes` is worker old[w] of the result where was_there[w]; None leaves it to the confusions.
+        """
+        return None
 
     def params(self) -> dict[str, Any]:
         """The hyper-parameters by name."""

@@ -8,16 +8,21 @@ Methods differ in their M-step only. Arrays inside are [worker, observed, true];
 
 from __future__ import annotations
 
+import warnings
 from abc import abstractmethod
+from copy import copy
 from dataclasses import dataclass
+from typing import Self
 
 import numpy as np
 import numpy.typing as npt
 
 from ..annotations import Annotations
 from ..engine.em import Fit, Shards, best_of, run
+from ..errors import ConvergenceWarning
 from ..maths.kernels import EMPass, Stats, Workspace, em_pass, stats_of
-from ..maths.logspace import shares
+from ..maths.logspace import log_sum, shares
+from ..registry import method
 from .base import Aggregator, Run, Solution, check_number, check_whole
 from .gold import Gold
 
@@ -35,12 +40,21 @@ class Params:
 class ConfusionModel:
     """Maximum a posteriori confusion matrices under Dirichlet pseudo-counts.
 
-    prior[observed, true] is added to every worker's expected counts; prior_class to every class's mass.
+    prior[observed, true] is added to every worker's expected counts; prior_class to every class's mass. After
+    `with_history` the prior is [worker, observed, true].
     """
 
     def __init__(self, prior: F8, prior_class: float) -> None:
         self.prior = prior
         self.prior_class = prior_class
+
+    def with_history(self, history: F8 | None) -> Self:
+        """The same model where history[worker, observed, true] was counted in earlier projects."""
+        if history is None:
+            return self
+        other = copy(self)
+        other.prior = self.prior + history
+        return other
 
     def stats(self, space: Workspace, posterior: F8) -> Stats:
         """Expected counts of a posterior."""
@@ -69,13 +83,15 @@ class ConfusionModel:
     def confusion(self, counts: F8) -> F8:
         """theta from expected counts, both [worker, observed, true]."""
         theta = counts + self.prior
-        theta /= theta.sum(axis=1, keepdims=True)
+        theta /= np.einsum("wot->wt", theta)[:, None]  # several times as fast as theta.sum(axis=1)
         return np.asarray(theta)
 
     def log_confusion_density(self, theta: F8) -> float:
         """The part of the log prior density that concerns the confusion matrices."""
+        if self.prior.ndim == 3:
+            return float((self.prior * np.log(theta)).sum())
         # The logarithms are summed over workers first: one small product with the prior remains.
-        return float((self.prior * np.log(theta).sum(axis=0)).sum())
+        return float((self.prior * log_sum(theta)).sum())
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -99,8 +115,13 @@ class ConfusionAggregator(Aggregator):
 
     def solve(self, annotations: Annotations, gold: Gold | None, run_: Run) -> Solution:
         """The best of the runs from all starts."""
+        return solution(self.search(annotations, gold, run_))
+
+    def search(self, annotations: Annotations, gold: Gold | None, run_: Run) -> Fit[Params]:
+        """EM from every start; the highest objective wins."""
         labels = None if gold is None else gold.label
-        data: Shards[Params] = Shards(self.model(annotations), annotations, labels, run_.n_shards)
+        model = self.model(annotations).with_history(run_.prior)
+        data: Shards[Params] = Shards(model, annotations, labels, run_.n_shards)
         fits = [
             run(
                 data,
@@ -112,7 +133,7 @@ class ConfusionAggregator(Aggregator):
             )
             for start in self.starts(annotations, gold)
         ]
-        return solution(best_of(fits))
+        return best_of(fits)
 
     def starts(self, annotations: Annotations, gold: Gold | None) -> list[F8]:
         """Vote shares first, then mixtures of vote shares and noise, each from its own stream."""
@@ -129,6 +150,18 @@ def vote_shares(annotations: Annotations, gold: Gold | None) -> F8:
     """The usual start: vote shares, with certainty on gold."""
     start = shares(annotations.votes)
     return start if gold is None else gold.clamp(start)
+
+
+def posterior_by(name: str, annotations: Annotations, gold: Gold | None, seed: int) -> F8:
+    """What another method says, as a start; that it need not have settled for."""
+    truth = None
+    if gold is not None:
+        truth = dict(
+            zip(annotations.tasks.gather(gold.known), annotations.classes.gather(gold.label[gold.known]), strict=True)
+        )
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore", ConvergenceWarning)
+        return method(name, seed=seed).fit(annotations, gold=truth).posterior
 
 
 def solution(fit: Fit[Params]) -> Solution:

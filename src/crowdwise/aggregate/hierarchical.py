@@ -74,8 +74,9 @@ class Hierarchical(Aggregator):
         fits: list[Fit[Params]] = []
         passes, settled = 0, False
         while passes < self.max_iter and not settled:
-            crowd = crowd.learn(stats, self.strength_max)
-            data = data.under(crowd.model(self.prior_class))
+            known = stats if run_.prior is None else Stats(stats.counts + run_.prior, stats.mass)
+            crowd = crowd.learn(known, self.strength_max)
+            data = data.under(crowd.model(self.prior_class).with_history(run_.prior))
             fit = run(data, stats, max_iter=min(PASSES, self.max_iter - passes), tol=0.0)
             settled = len(fits) > 0 and float(np.abs(fit.posterior - posterior).max()) <= self.tol
             posterior, stats = fit.posterior, fit.stats

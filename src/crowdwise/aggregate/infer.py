@@ -2,16 +2,19 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from dataclasses import replace
 from typing import Any, Literal
 
 import numpy as np
 
+from .. import registry
 from ..annotations import Annotations
 from ..errors import DataError, ParameterError
 from ..maths.kernels import Workspace, em_pass
 from ..result import Result
 from ..vocabulary import lookup, quote, union
+from .base import Aggregator
 from .voting import posterior_of
 
 
@@ -58,20 +61,46 @@ def infer(result: Result, annotations: Annotations, unknown_workers: Literal["er
         confusion=None if result.confusion is None else _table(result.confusion, result, old, was_there),
         counts=None if result.counts is None else np.where(was_there[:, None, None], result.counts[old], 0.0),
         difficulty=None,
-        extra={name: value for name, value in result.extra.items() if name not in ("vote_weight",)},
+        extra=_extra(result, old, was_there),
         **spread,
     )
 
 
 def _posterior(result: Result, votes: Annotations, old: np.ndarray, was_there: np.ndarray) -> np.ndarray:
+    own = _judge(result)
+    posterior = None if own is None else own(result, votes, old, was_there)
+    if posterior is not None:
+        return posterior
     if result.confusion is not None:
-        theta = np.ascontiguousarray(_table(result.confusion, result, old, was_there).transpose(0, 2, 1))
-        return em_pass(Workspace.of(votes), theta, result.class_prior).posterior
+        # Bayesian methods judge by exp E log A and exp E log d, not by the means that they publish.
+        table = result.extra.get("theta", result.confusion)
+        theta = np.ascontiguousarray(_table(table, result, old, was_there).transpose(0, 2, 1))
+        weight = result.extra.get("class_weight", result.class_prior)
+        posterior = em_pass(Workspace.of(votes), theta, weight).posterior
+        return np.where((votes.labels_per_task > 0)[:, None], posterior, result.class_prior)
     weight = result.extra.get("vote_weight")
     if weight is None:
         raise ParameterError(f"{result.method} keeps nothing that could judge new tasks; fit it on them instead")
-    own = np.where(was_there, weight[old], np.average(weight, weights=np.maximum(result.labels_per_worker, 1e-9)))
-    return posterior_of(votes, own, result.extra.get("vote_scale"))
+    each = np.where(was_there, weight[old], np.average(weight, weights=np.maximum(result.labels_per_worker, 1e-9)))
+    return posterior_of(votes, each, result.extra.get("vote_scale"), result.extra.get("vote_prior"))
+
+
+def _judge(result: Result) -> Callable[..., np.ndarray | None] | None:
+    """The method's own way to judge new tasks, if it has one."""
+    if result.method not in registry.METHODS:
+        return None
+    own = registry.get(result.method).judge
+    return None if own is Aggregator.judge else own
+
+
+def _extra(result: Result, old: np.ndarray, was_there: np.ndarray) -> dict[str, Any]:
+    if _judge(result) is not None:
+        # What is known of the old tasks and workers does not describe the new ones.
+        return {name: value for name, value in result.extra.items() if not isinstance(value, np.ndarray)}
+    extra = {name: value for name, value in result.extra.items() if name != "vote_weight"}
+    if "theta" in extra:
+        extra["theta"] = _table(extra["theta"], result, old, was_there)
+    return extra
 
 
 def _table(confusion: np.ndarray, result: Result, old: np.ndarray, was_there: np.ndarray) -> np.ndarray:

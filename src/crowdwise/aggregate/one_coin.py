@@ -43,17 +43,21 @@ class OneCoin(ConfusionAggregator):
 
     def model(self, annotations: Annotations) -> ConfusionModel:  # noqa: ARG002
         """One probability per worker."""
-        return _Coin(np.full((1, 1), float(self.smoothing)), self.prior_class)
+        return CoinModel(np.full((1, 1), float(self.smoothing)), self.prior_class)
 
 
-class _Coin(ConfusionModel):
+class CoinModel(ConfusionModel):
+    """One probability per worker; prior[0, 0] is the smoothing."""
+
     def confusion(self, counts: F8) -> F8:
+        """The share of right labels, `smoothing` right and (K - 1) · smoothing wrong ones added."""
         a, k = float(self.prior[0, 0]), counts.shape[1]
         right = np.einsum("wkk->w", counts)
         p = (right + a) / (counts.sum(axis=(1, 2)) + k * a)
         return coin_matrix(p[:, None].repeat(k, axis=1))
 
     def log_confusion_density(self, theta: F8) -> float:
+        """Log density of the workers' Beta priors."""
         return coin_density(theta[:, 0, 0], theta.shape[1], float(self.prior[0, 0]))
 
 

@@ -61,9 +61,14 @@ def scores(annotations: Annotations, weight: F8) -> F8:
     return np.bincount(flat, weights=w, minlength=n * k).astype(np.float64).reshape(n, k)
 
 
-def posterior_of(annotations: Annotations, weight: F8, scale: float | None) -> F8:
-    """Scores as probabilities. Where all voters of a task weigh nothing, they count alike."""
+def posterior_of(annotations: Annotations, weight: F8, scale: float | None, prior: F8 | None = None) -> F8:
+    """Scores as probabilities. Where all voters of a task weigh nothing, they count alike.
+
+    prior[class] is weight that every class has before the first vote.
+    """
     score = scores(annotations, weight)
+    if prior is not None:
+        score += prior
     if scale is not None:
         return normalise_rows(scale * score)[0]
     silent = score.sum(axis=1) <= 0
@@ -100,7 +105,7 @@ def refine(
     annotations: Annotations,
     gold: Gold | None,
     weigh: Callable[[F8, F8], F8],
-    scale: float,
+    scale: float | None,
     max_iter: int,
 ) -> Weights:
     """Vote and weigh in turn until the winners stay: weigh(accuracy, number of labels) gives the weights."""

@@ -31,7 +31,9 @@ def compare(
     from .. import registry
     from ..io.read import read_truth
 
-    chosen = method or [name for name in registry.names() if gold or "gold" not in registry.card(name).needs]
+    # Unless named, methods that need more than there is for certain (two classes, overlap) stay out.
+    given = {"gold"} if gold else set()
+    chosen = method or [name for name in registry.names() if registry.card(name).needs <= given]
     for name in chosen:
         registry.card(name)
     annotations, known = load(votes, columns, duplicates, format, gold)

@@ -97,11 +97,15 @@ class Shards(Generic[P]):
         passes = [self.model.em_pass(params, space) for space in self.spaces]
         if len(passes) == 1:
             return passes[0]
-        return EMPass(
-            np.concatenate([p.posterior for p in passes]),
-            reduce(add, (p.stats for p in passes)),
-            sum(p.log_likelihood for p in passes),
-        )
+        posterior = np.concatenate([p.posterior for p in passes])
+        for space, part in zip(self.spaces, passes, strict=True):
+            space.give_back(part.posterior)
+        return EMPass(posterior, reduce(add, (p.stats for p in passes)), sum(p.log_likelihood for p in passes))
+
+    def give_back(self, sweep: EMPass) -> None:
+        """Let later passes overwrite this one's posterior."""
+        if len(self.spaces) == 1:
+            self.spaces[0].give_back(sweep.posterior)
 
 
 @dataclass(frozen=True)
@@ -140,14 +144,18 @@ def run(
     def cycle(state: _State[P]) -> _State[P]:
         one = step(state.sweep.stats)
         two = step(one.sweep.stats)
+        data.give_back(one.sweep)
         leap = step(extrapolate(state.sweep.stats, one.sweep.stats, two.sweep.stats))
-        return leap if leap.objective > two.objective else two
+        kept, left = (leap, two) if leap.objective > two.objective else (two, leap)
+        data.give_back(left.sweep)
+        return kept
 
     state = step(start)
     trace = [state.objective]
     converged = False
     while passes < max_iter and not converged:
         leaps = accelerate and max_iter - passes >= 3
+        data.give_back(state.sweep)
         state = cycle(state) if leaps else step(state.sweep.stats)
         trace.append(state.objective)
         converged = abs(trace[-1] - trace[-2]) <= tol * max(1.0, abs(trace[-1]))

@@ -142,10 +142,25 @@ def _code(values: Any, name: str) -> _Part:
 
 def _code_integers(series: pl.Series, name: str) -> _Part:
     null = series.is_null().to_numpy()
-    values = series.drop_nulls().to_numpy()
-    codes = np.zeros(len(series), dtype=np.int32)
-    vocabulary, codes[~null] = np.unique(values, return_inverse=True)
+    vocabulary, found = _distinct(series.drop_nulls().to_numpy())
+    codes = found
+    if len(found) < len(series):
+        codes = np.zeros(len(series), dtype=np.int32)
+        codes[~null] = found
     return _finish(name, codes, pl.Series(name, vocabulary, dtype=pl.Int64), null)
+
+
+def _distinct(values: npt.NDArray[np.int64]) -> tuple[npt.NDArray[np.int64], Codes]:
+    """np.unique with codes; ids that lie close together, as most do, need a table instead of a sort."""
+    low, high = (int(values.min()), int(values.max())) if len(values) else (0, 0)
+    if high - low >= 4 * len(values):
+        vocabulary, codes = np.unique(values, return_inverse=True)
+        return vocabulary, codes.astype(np.int32)
+    place = values if low == 0 else values - low
+    seen = np.zeros(high - low + 1, dtype=bool)
+    seen[place] = True
+    table = np.cumsum(seen, dtype=np.int32) - np.int32(1)
+    return np.flatnonzero(seen) + low, table[place]
 
 
 def _finish(name: str, codes: Codes, vocabulary: pl.Series, null: npt.NDArray[np.bool_]) -> _Part:

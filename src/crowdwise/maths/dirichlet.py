@@ -55,3 +55,19 @@ def _slope(counts: F8, total: F8, mean: F8, strength: float) -> float:
     prior = strength * mean
     rows = float((digamma(strength) - digamma(strength + total)).sum())
     return strength * (rows + float((mean * (digamma(prior + counts) - digamma(prior))).sum()))
+
+
+def log_mean(belief: F8, axis: int) -> F8:
+    """E log x under Dirichlets whose parameters lie along `axis`."""
+    return np.asarray(digamma(belief) - digamma(belief.sum(axis=axis, keepdims=True)))
+
+
+def divergence(belief: F8, prior: F8, axis: int) -> float:
+    """Kullback-Leibler divergence of Dirichlet beliefs from their priors, summed over all of them.
+
+    >>> divergence(np.array([2.0, 1.0]), np.array([1.0, 1.0]), axis=0).__round__(3)  # log 2 - 1/2
+    0.193
+    """
+    constant = gammaln(belief.sum(axis=axis)).sum() - gammaln(prior.sum(axis=axis)).sum()
+    cells = gammaln(prior) - gammaln(belief) + (belief - prior) * log_mean(belief, axis)
+    return float(constant + cells.sum())

@@ -36,3 +36,16 @@ def shares(scores: F8) -> F8:
     total = scores.sum(axis=1, keepdims=True)
     k = scores.shape[1]
     return np.where(total > 0, scores / np.where(total > 0, total, 1.0), 1.0 / k)
+
+
+def log_sum(p: F8) -> F8:
+    """np.log(p).sum(axis=0) of probabilities, with one logarithm for sixteen entries.
+
+    >>> log_sum(np.full((100, 1), 0.5)).round(6)
+    array([-69.314718])
+    """
+    whole = len(p) // 16 * 16
+    if whole == 0 or p.min() < 1e-18:  # sixteen of these would leave the range of a double
+        return np.asarray(np.log(p).sum(axis=0))
+    blocks = np.multiply.reduce(p[:whole].reshape(16, -1, *p.shape[1:]), axis=0)
+    return np.asarray(np.log(blocks).sum(axis=0) + np.log(p[whole:]).sum(axis=0))

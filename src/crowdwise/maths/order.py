@@ -18,6 +18,17 @@ def order_by(
     key_step = np.diff(major)
     if bool(((key_step > 0) | ((key_step == 0) & (np.diff(minor) >= 0))).all()):
         return None
+    row_bits = len(major).bit_length()
+    if (n_major * n_minor).bit_length() + row_bits < 64:
+        # Key and row number in one integer: numpy sorts these faster than numba is imported.
+        key = major.astype(np.int64)
+        key *= n_minor
+        key += minor
+        key <<= row_bits
+        key |= np.arange(len(key))
+        key.sort()
+        key &= (1 << row_bits) - 1
+        return key
     if len(major) < COMPILED_FROM:
         return np.lexsort((minor, major)).astype(np.int64, copy=False)
     from .kernels.compiled import counting_order

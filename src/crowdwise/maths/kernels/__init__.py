@@ -72,6 +72,8 @@ class Workspace:
     compiled: bool
     gold: I4 | None = None
     buffers: dict[str, F8] = field(default_factory=dict)
+    spare: list[F8] = field(default_factory=list)  # posteriors given back, to be overwritten
+    runs: list[tuple[int, int]] = field(default_factory=list)
 
     @classmethod
     def of(cls, shard: Annotations, gold: I4 | None = None, compiled: bool | None = None) -> Workspace:
@@ -83,22 +85,30 @@ class Workspace:
     def chunks(self) -> list[tuple[int, int]]:
         """Runs of tasks, a power of two of them, chosen from the data alone: sums come out the same bits
         for any number of threads."""
+        if self.runs:
+            return self.runs
         shard = self.shard
         work = len(shard) * shard.n_classes
         table = shard.n_workers * shard.n_classes**2
         n = 1
         # More chunks than this would spend their time on clearing and adding up count tables.
-        while n < 16 and work >= 131_072 * n and work >= 6 * table * n:
+        while n < 16 and work >= 131_072 * n and work >= 16 * table * n:
             n *= 2
-        cuts = np.searchsorted(shard.task_offsets, np.linspace(0, len(shard), n + 1)[1:-1]).tolist()
+        cuts = np.searchsorted(shard.task_offsets, len(shard) * np.arange(1, n) // n).tolist()
         edges = [0, *cuts, shard.n_tasks]
-        return list(pairwise(edges))
+        self.runs = list(pairwise(edges))
+        return self.runs
 
     def buffer(self, name: str, shape: tuple[int, ...]) -> F8:
         """An array to overwrite, the same one each time."""
         if name not in self.buffers or self.buffers[name].shape != shape:
             self.buffers[name] = np.empty(shape)
         return self.buffers[name]
+
+    def give_back(self, posterior: F8) -> None:
+        """Let a later pass overwrite this posterior: fresh memory for each would cost a tenth of the pass."""
+        if self.compiled:
+            self.spare.append(posterior)
 
 
 def em_pass(space: Workspace, theta: F8, prior: F8) -> EMPass:
@@ -135,7 +145,7 @@ def _compiled_pass(space: Workspace, theta: F8 | None, prior: F8 | None, posteri
             for i, (lo, hi) in enumerate(chunks)
         ]
     else:
-        q = np.empty((shard.n_tasks, k))
+        q = space.spare.pop() if space.spare else np.empty((shard.n_tasks, k))
         step, table = compiled.sweep(weight, k, theta, FLOOR)
         base = compiled.prior_for(weight, k, prior, FLOOR)
         jobs = [

@@ -1,6 +1,6 @@
 """The kernels in numba: fused over task-sorted offsets, float64, specialised on the number of classes.
 
-Up to 64 classes the loops over classes become vector instructions through two intrinsics; above that, and for
+Up to 64 classes the loops over classes become vector instructions (rows.py); above that, and for
 weighted rows, a generic kernel works in log space. Products of probabilities are taken in blocks of 16 votes and
 the logarithms of the blocks are added: rescaling by the maximum instead would drive a class to zero for good
 when thousands of votes for one class are followed by thousands for another.
@@ -14,50 +14,16 @@ from math import exp, log
 
 import numpy as np
 import numpy.typing as npt
-from llvmlite import ir
-from numba import njit, types
-from numba.extending import intrinsic
+from numba import njit
+
+from .rows import add_row, finish_row, prefetch_row, product_row, scale_row
 
 F8 = npt.NDArray[np.float64]
 
 SPECIALISED_UP_TO = 64
 _BLOCK = 16
-
-
-def _row(context, builder, array_type, array, start, k):
-    data = context.make_array(array_type)(context, builder, array).data
-    return builder.bitcast(builder.gep(data, [start]), ir.VectorType(ir.DoubleType(), k).as_pointer())
-
-
-@intrinsic(prefer_literal=True)
-def _scale_row(typing_context, row, source, start, k):  # noqa: ARG001
-    """row *= source[start : start + k]."""
-    n = k.literal_value
-
-    def generate(context, builder, signature, args):
-        zero = ir.Constant(ir.IntType(64), 0)
-        into = _row(context, builder, signature.args[0], args[0], zero, n)
-        by = _row(context, builder, signature.args[1], args[1], args[2], n)
-        product = builder.fmul(builder.load(into, align=8), builder.load(by, align=8))
-        builder.store(product, into, align=8)
-        return context.get_dummy_value()
-
-    return types.void(row, source, types.int64, k), generate
-
-
-@intrinsic(prefer_literal=True)
-def _add_row(typing_context, table, start, row, k):  # noqa: ARG001
-    """table[start : start + k] += row."""
-    n = k.literal_value
-
-    def generate(context, builder, signature, args):
-        zero = ir.Constant(ir.IntType(64), 0)
-        into = _row(context, builder, signature.args[0], args[0], args[1], n)
-        what = _row(context, builder, signature.args[2], args[2], zero, n)
-        builder.store(builder.fadd(builder.load(into, align=8), builder.load(what, align=8)), into, align=8)
-        return context.get_dummy_value()
-
-    return types.void(table, types.int64, row, k), generate
+# Votes between asking for the memory of a row and using it.
+_AHEAD = 16
 
 
 @cache
@@ -70,31 +36,33 @@ def _sweep(K: int) -> Callable[..., float]:  # the closure holds one int, so num
         product = 1.0  # of the likelihoods of tasks, so that few logarithms are taken
         counts[:] = 0.0
         mass[:] = 0.0
+        end = offset[hi] - 1
         for i in range(lo, hi):
             first, last = offset[i], offset[i + 1]
-            for k in range(K):
-                s[k] = prior[k]
-            norm = 0.0
+            # The rows of later votes lie anywhere in the tables: ask for them long before they are needed.
+            for e in range(first, last):
+                ahead = np.int64(cell[min(e + _AHEAD, end)]) * K
+                prefetch_row(theta, ahead, K)
+                prefetch_row(counts, ahead, K)
+            known = gold.size > 0 and gold[i] < K
             if last - first <= _BLOCK:
-                for e in range(first, last):
-                    _scale_row(s, theta, np.int64(cell[e]) * K, K)
-                if gold.size and gold[i] < K:
+                norm = product_row(s, prior, theta, cell, first, last, K)
+                if known:
                     total += log(s[gold[i]])
+                elif norm < 1e-100:
+                    total += log(norm)
                 else:
-                    for k in range(K):
-                        norm += s[k]
-                    if norm < 1e-100:
-                        total += log(norm)
-                    else:
-                        product *= norm
-                        if product < 1e-150:
-                            total += log(product)
-                            product = 1.0
+                    product *= norm
+                    if product < 1e-150:
+                        total += log(product)
+                        product = 1.0
             else:
+                norm = 0.0
                 for k in range(K):
+                    s[k] = prior[k]
                     logs[k] = 0.0
                 for e in range(first, last):
-                    _scale_row(s, theta, np.int64(cell[e]) * K, K)
+                    scale_row(s, theta, np.int64(cell[e]) * K, K)
                     if (e - first) % _BLOCK == _BLOCK - 1 or e == last - 1:
                         for k in range(K):
                             logs[k] += log(s[k])
@@ -105,23 +73,15 @@ def _sweep(K: int) -> Callable[..., float]:  # the closure holds one int, so num
                 for k in range(K):
                     s[k] = exp(logs[k] - top)
                     norm += s[k]
-                if gold.size and gold[i] < K:
-                    total += logs[gold[i]]
-                else:
-                    total += top + log(norm)
-            if gold.size and gold[i] < K:
+                total += logs[gold[i]] if known else top + log(norm)
+            scale = 1.0 / norm
+            if known:
                 for k in range(K):
                     s[k] = 0.0
-                s[gold[i]] = 1.0
-            else:
-                scale = 1.0 / norm
-                for k in range(K):
-                    s[k] *= scale
-            for k in range(K):
-                q[i, k] = s[k]
-                mass[k] += s[k]
+                s[gold[i]] = scale = 1.0
+            finish_row(s, scale, q, np.int64(i) * K, mass, K)
             for e in range(first, last):
-                _add_row(counts, np.int64(cell[e]) * K, s, K)
+                add_row(counts, np.int64(cell[e]) * K, s, K)
         return total + log(product)
 
     return kernel

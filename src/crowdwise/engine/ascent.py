@@ -1,0 +1,106 @@
+"""Ascent on a smooth objective by preconditioned L-BFGS: for models whose M-step has no closed form.
+
+The gradient of a marginal log-likelihood is that of its EM bound at the current posterior (Fisher's identity), so the
+marginal itself is climbed: no inner loop. The objective also returns a positive curvature for every parameter (the
+diagonal of the complete-data information); with it as the starting metric, parameters of workers with ten thousand
+labels and of tasks with three take steps of their own size. Every step passes Armijo's test, so the trace never falls.
+Nocedal & Wright (2006), Numerical Optimization, algorithm 7.4, doi:10.1007/978-0-387-40065-5.
+"""
+
+from __future__ import annotations
+
+from collections import deque
+from collections.abc import Callable
+from dataclasses import dataclass
+
+import numpy as np
+import numpy.typing as npt
+
+from .em import Callback
+
+F8 = npt.NDArray[np.float64]
+MEMORY = 10
+# A step is halved at most this often; after that rounding, not the step, is what keeps the objective from rising.
+HALVINGS = 30
+
+
+@dataclass(frozen=True)
+class Point:
+    """The objective at x: value, gradient, and a positive curvature of each parameter."""
+
+    value: float
+    gradient: F8
+    curvature: F8
+
+
+@dataclass(frozen=True)
+class Climb:
+    """Where the ascent ended, and the objective after each step."""
+
+    x: F8
+    trace: F8
+    n_iter: int
+    converged: bool
+
+
+def climb(
+    objective: Callable[[F8], Point],
+    start: F8,
+    *,
+    max_iter: int,
+    tol: float,
+    reach: float = 0.5,
+    callback: Callback | None = None,
+) -> Climb:
+    """Maximise from `start`; stops when a step's relative gain falls below `tol`.
+
+    No parameter moves by more than `reach` in a step: a leap could land in a mirror image of the solution, where
+    all classes have changed their names.
+    """
+    x, at = start, objective(start)
+    trace = [at.value]
+    memory: deque[tuple[F8, F8]] = deque(maxlen=MEMORY)
+    converged = False
+    while len(trace) <= max_iter and not converged:
+        way = _direction(at, memory)
+        way *= min(1.0, reach / max(float(np.abs(way).max(initial=0.0)), 1e-300))
+        slope = float(way @ at.gradient)
+        step = 1.0
+        for _ in range(HALVINGS):
+            there = objective(x + step * way)
+            if there.value >= at.value + 1e-4 * step * slope:
+                break
+            step /= 2
+        else:
+            converged = not memory  # nothing rises even along the plain gradient
+            memory.clear()
+            if converged:
+                break
+            continue
+        moved, turned = step * way, at.gradient - there.gradient
+        if float(moved @ turned) > 1e-10 * float(np.sqrt((moved @ moved) * (turned @ turned))):
+            memory.append((moved, turned))
+        converged = there.value - at.value <= tol * max(1.0, abs(there.value))
+        x, at = x + moved, there
+        trace.append(at.value)
+        if callback is not None:
+            callback(len(trace) - 1, at.value)
+    return Climb(x, np.array(trace), len(trace) - 1, converged)
+
+
+def _direction(at: Point, memory: deque[tuple[F8, F8]]) -> F8:
+    """The two-loop recursion; without memory, the gradient in the metric of the curvature."""
+    way = at.gradient.copy()
+    used = []
+    for moved, turned in reversed(memory):
+        rho = 1 / float(moved @ turned)
+        share = rho * float(moved @ way)
+        way -= share * turned
+        used.append((moved, turned, rho, share))
+    way /= at.curvature
+    if memory:
+        moved, turned = memory[-1]
+        way *= float(moved @ turned) / float(turned @ (turned / at.curvature))
+    for moved, turned, rho, share in reversed(used):
+        way += moved * (share - rho * float(turned @ way))
+    return way

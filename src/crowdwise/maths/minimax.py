@@ -1,0 +1,94 @@
+"""Labels under worker and task logits: posterior, log-likelihood, its gradient and curvature.
+
+P(y_iw = l | z_i = k) = softmax_l(worker[w, k, l] + task[i, k, l])
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from itertools import pairwise
+
+import numpy as np
+import numpy.typing as npt
+
+from ..annotations import Annotations
+from .logspace import normalise_rows, segment_sum
+
+F8 = npt.NDArray[np.float64]
+# Cells (row, true, observed) worked on at a time.
+BLOCK = 2_000_000
+
+
+@dataclass(frozen=True)
+class Logits:
+    """What one pass gives; gradients and bends (minus second derivatives, had the truth been seen) per logit."""
+
+    posterior: F8
+    log_likelihood: float
+    worker: F8
+    worker_bend: F8
+    task: F8
+    task_bend: F8
+
+
+def minimax_pass(
+    votes: Annotations,
+    worker: F8,
+    task: F8 | None,
+    gold: npt.NDArray[np.int32] | None = None,
+    posterior: F8 | None = None,
+) -> Logits:
+    """One pass; with a `posterior` given, the log-likelihood expected under it instead of the marginal one."""
+    n, k = votes.n_tasks, votes.n_classes
+    q_all = np.empty((n, k))
+    slope, bend = np.zeros((votes.n_workers, k * k)), np.zeros((votes.n_workers, k * k))
+    sizes = (n, k * k) if task is not None else (0, k * k)
+    task_slope, task_bend = np.zeros(sizes), np.zeros(sizes)
+    total = 0.0
+    per_block = max(BLOCK // (k * k), 1)
+    cuts = np.searchsorted(votes.task_offsets, np.arange(per_block, len(votes), per_block))
+    edges = np.unique(np.concatenate([[0], cuts, [n]]))
+    for lo, hi in pairwise(edges.tolist()):
+        rows = slice(int(votes.task_offsets[lo]), int(votes.task_offsets[hi]))
+        who, where, label = votes.worker[rows], votes.task[rows], votes.label[rows]
+        weight = np.ones(len(who)) if votes.weight is None else votes.weight[rows]
+        logits = worker[who] if task is None else worker[who] + task[where]  # row, true, observed
+        p, norm = normalise_rows(logits.reshape(-1, k))
+        p = p.reshape(-1, k, k)
+        said = np.take_along_axis(logits, label[:, None, None].astype(np.int64), axis=2)[:, :, 0]
+        logs = (said - norm.reshape(-1, k)) * weight[:, None]
+        inside = votes.task_offsets[lo : hi + 1] - votes.task_offsets[lo]
+        score = segment_sum(logs, inside) - np.log(k)
+        q, value = _judge(score, None if gold is None else gold[lo:hi], None if posterior is None else posterior[lo:hi])
+        q_all[lo:hi] = q
+        total += value
+        share = (q[where - lo] * weight[:, None])[:, :, None]  # row, true, 1
+        curve = (share * p * (1 - p)).reshape(-1, k * k)
+        pull = -share * p
+        pull[np.arange(len(who)), :, label] += share[:, :, 0]
+        pull = pull.reshape(-1, k * k)
+        slope += _by_worker(who, pull, votes.n_workers)
+        bend += _by_worker(who, curve, votes.n_workers)
+        if task is not None:
+            task_slope[lo:hi], task_bend[lo:hi] = segment_sum(pull, inside), segment_sum(curve, inside)
+    return Logits(q_all, total, *(x.reshape(-1, k, k) for x in (slope, bend, task_slope, task_bend)))
+
+
+def _judge(score: F8, gold: npt.NDArray[np.int32] | None, posterior: F8 | None) -> tuple[F8, float]:
+    """Posterior and value of the tasks, clamped where gold is known, or the expectation under a given posterior."""
+    if posterior is not None:
+        return posterior, float((posterior * score).sum())
+    q, norm = normalise_rows(score)
+    if gold is not None:
+        k = score.shape[1]
+        known = np.flatnonzero(gold < k)
+        norm[known] = score[known, gold[known]]
+        q[known] = np.eye(k)[gold[known]]
+    return q, float(norm.sum())
+
+
+def _by_worker(who: npt.NDArray[np.int32], rows: F8, n_workers: int) -> F8:
+    from scipy.sparse import csr_array
+
+    pick = csr_array((np.ones(len(who)), (who, np.arange(len(who)))), shape=(n_workers, len(who)))
+    return np.asarray(pick @ rows)
