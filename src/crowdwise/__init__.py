@@ -48,8 +48,8 @@ if TYPE_CHECKING:
     from .aggregate.bwa import BWA
     from .aggregate.cbcc import CBCC
     from .aggregate.cnmf import CNMF
+    from .aggregate.committee import Committee
     from .aggregate.confusion_vector import ConfusionVector
-    from .aggregate.crh import CRH
     from .aggregate.dawid_skene import DawidSkene
     from .aggregate.ebcc import EBCC
     from .aggregate.eigen_ratio import EigenRatio

@@ -18,7 +18,6 @@ GOLDEN = {
         "cf": 0.890, "facteval": 0.885,
     },
     "zencrowd": {"bluebird": 0.7222, "rte": 0.9250, "dog": 0.8302, "web": 0.8402, "trec": 0.5701},
-    "crh": {"bluebird": 0.787, "rte": 0.922, "dog": 0.822, "web": 0.856, "trec": 0.618},
     "raykar_yu": {"bluebird": 0.8981, "rte": 0.9250, "dog": 0.8426, "web": 0.8372, "trec": 0.7046},
     "minimax_entropy": {"bluebird": 0.907, "rte": 0.927, "dog": 0.841, "web": 0.833},
     "group_aware": {"bluebird": 0.8981, "rte": 0.9287, "dog": 0.8414},

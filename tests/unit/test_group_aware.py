@@ -85,6 +85,10 @@ def test_given_groups_are_used():
     named = tuple(votes.workers[3:].to_list())
     given = cw.GroupAware(groups=(named,)).fit(votes)
     np.testing.assert_allclose(given.posterior, cw.GroupAware().fit(votes).posterior)
+    text = ",".join(map(str, named))  # as on the command line
+    assert cw.GroupAware(groups=text).fit(votes).extra["group"].tolist() == given.extra["group"].tolist()
+    with pytest.raises(cw.ParameterError, match="list the workers"):
+        cw.GroupAware(groups=("ann", "bob"))
     with pytest.raises(cw.ParameterError, match="without annotations"):
         cw.GroupAware(groups=((999, named[0]),)).fit(votes)
     with pytest.raises(cw.ParameterError, match="one group only"):

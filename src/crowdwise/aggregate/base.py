@@ -50,6 +50,8 @@ class Solution:
     n_iter: int = 0
     converged: bool = True
     extra: Mapping[str, Any] = field(default_factory=dict)
+    # What the workers are judged by where that is not the posterior itself (an average of methods is too soft).
+    workers_posterior: F8 | None = None
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -124,7 +126,7 @@ class Aggregator(ABC):
 
     def params(self) -> dict[str, Any]:
         """The hyper-parameters by name."""
-        return asdict(self)
+        return {name: list(v) if isinstance(v, tuple) else v for name, v in asdict(self).items()}
 
     def _check_size(self, annotations: Annotations) -> None:
         n, m, k = annotations.n_tasks, annotations.n_workers, annotations.n_classes
@@ -139,7 +141,8 @@ class Aggregator(ABC):
 
     def _result(self, annotations: Annotations, gold: Gold | None, found: Solution) -> Result:
         posterior = found.posterior if gold is None else gold.clamp(found.posterior)
-        right = posterior[annotations.task, annotations.label]
+        judge = posterior if found.workers_posterior is None else found.workers_posterior
+        right = judge[annotations.task, annotations.label]
         skill = worker_skill(annotations.worker, right, annotations.n_workers, annotations.weight)
         stage = np.zeros(len(found.trace), dtype=np.int64) if found.stage is None else found.stage
         return Result(

@@ -12,8 +12,8 @@ The members were picked for their differences, one of each kind:
     bwa                     one number per worker, linear: cannot drift away from what the labels mean
     zero_based_skill        a weighted vote: keeps what the majority says, whatever a model makes of it
 
-`doubt` is a share of pure ignorance: nobody is ever certain. Confusions and skills are re-estimated from the averaged
-posterior, each worker's matrix held to the crowd's as in `hierarchical`.
+`doubt` is a share of pure ignorance: nobody is ever certain. Confusions and skills are those of the member with
+confusion matrices that agrees best with the outcome; `extra["speaker"]` names it.
 Linear opinion pool: Stone (1961), Annals of Mathematical Statistics 32(4), doi:10.1214/aoms/1177704873.
 Fails where all members fail together: when most of the crowd errs alike, or copies.
 """
@@ -24,17 +24,14 @@ from dataclasses import dataclass
 from typing import ClassVar
 
 import numpy as np
-import numpy.typing as npt
 
 from .. import registry
 from ..annotations import Annotations
 from ..errors import ParameterError
-from ..maths.kernels import Workspace, stats_of
+from ..maths.ties import tie_shares
 from .base import Aggregator, Run, Solution, check_number
 from .gold import Gold
-from .hierarchical import Crowd, Hierarchical
-
-F8 = npt.NDArray[np.float64]
+from .hierarchical import Hierarchical
 
 # So many pseudo-tasks in every class that the class prior stays even.
 _EVEN = 1e6
@@ -66,23 +63,28 @@ class Committee(Aggregator):
             self._member(member)
 
     def solve(self, annotations: Annotations, gold: Gold | None, run: Run) -> Solution:
-        """Ask every member, average, and re-estimate the workers."""
+        """Ask every member, average, and let the best of them speak of the workers."""
         seated = [m for m in self.members if not annotations.single_label or gold is not None or _keeps(m)]
         found = {m: self._member(m).solve(annotations, gold, Run(run.n_shards)) for m in seated or ["majority_vote"]}
         mean = np.mean([s.posterior for s in found.values()], axis=0)
         posterior = (1 - self.doubt) * mean + self.doubt / annotations.n_classes
         if gold is not None:
             posterior = gold.clamp(posterior)
-        counts, confusion = _workers(annotations, posterior)
-        agrees = {m: float((s.posterior.argmax(axis=1) == mean.argmax(axis=1)).mean()) for m, s in found.items()}
+        won = tie_shares(mean)
+        # Rounded: members that agree equally often must not be told apart by the order of a sum.
+        agrees = {m: round(float((tie_shares(s.posterior) * won).sum(axis=1).mean()), 9) for m, s in found.items()}
+        # The average is softer than any member, so workers judged by it would look worse than they are.
+        speaker = max((m for m in found if found[m].confusion is not None), key=agrees.__getitem__, default=None)
+        spoken = None if speaker is None else found[speaker]
         return Solution(
             posterior=posterior,
             class_prior=posterior.mean(axis=0),
-            confusion=confusion,
-            counts=counts,
+            confusion=None if spoken is None else spoken.confusion,
+            counts=None if spoken is None else spoken.counts,
+            workers_posterior=None if spoken is None else spoken.posterior,
             n_iter=sum(s.n_iter for s in found.values()),
             converged=all(s.converged for s in found.values()),
-            extra={"agreement": agrees},
+            extra={"agreement": agrees, "speaker": speaker},
         )
 
     def _member(self, name: str) -> Aggregator:
@@ -95,12 +97,3 @@ class Committee(Aggregator):
 
 def _keeps(member: str) -> bool:
     return "single" in registry.card(member.removesuffix("_even")).can
-
-
-def _workers(annotations: Annotations, posterior: F8) -> tuple[F8, F8]:
-    """Expected counts under the posterior, and matrices held to the crowd's; both [worker, true, observed]."""
-    own = Hierarchical()
-    stats = stats_of(Workspace.of(annotations), posterior)
-    crowd = Crowd.start(annotations.n_classes, own).learn(stats, own.strength_max)
-    theta = crowd.model(own.prior_class).confusion(stats.counts)
-    return tuple(np.ascontiguousarray(table.transpose(0, 2, 1)) for table in (stats.counts, theta))  # type: ignore[return-value]

@@ -35,8 +35,9 @@ I8 = npt.NDArray[np.int64]
 
 @dataclass(frozen=True, kw_only=True)
 class GroupAware(Aggregator):
-    """`groups` lists the workers of each group, (("ann", "bob"), ("eve", "dan")), all others being alone; None looks
-    for groups at the false-discovery `level` (0..1) among pairs whose agreement exceeds the fit by `excess` (0..1).
+    """`groups` lists the workers of each group, (("ann", "bob"), ("eve", "dan")) or "ann,bob;eve,dan", all others
+    being alone; None looks for groups at the false-discovery `level` (0..1) among pairs whose agreement exceeds the
+    fit by `excess` (0..1).
 
     >>> votes = Annotations.from_arrays([1, 1, 1, 2, 2, 2], [*"abcabc"], [*"xyyxyy"])
     >>> GroupAware(groups=(("b", "c"),)).fit(votes).extra["group"]
@@ -44,7 +45,7 @@ class GroupAware(Aggregator):
     """
 
     name: ClassVar[str] = "group_aware"
-    groups: tuple[tuple[Any, ...], ...] | None = None
+    groups: tuple[tuple[Any, ...], ...] | str | None = None
     level: float = 0.001
     excess: float = 0.1
     smoothing: float = 0.1
@@ -61,8 +62,13 @@ class GroupAware(Aggregator):
         check_whole("max_iter", self.max_iter)
         check_number("tol", self.tol, low=0)
         if self.groups is not None:
-            # From the command line groups come as lists; a frozen value holds tuples.
-            object.__setattr__(self, "groups", tuple(tuple(members) for members in self.groups))
+            # The command line can only say "ann,bob;eve,dan"; a frozen value holds tuples.
+            given = (
+                [part.split(",") for part in self.groups.split(";")] if isinstance(self.groups, str) else self.groups
+            )
+            if any(isinstance(members, str) or not isinstance(members, Iterable) for members in given):
+                raise ParameterError(f"groups must list the workers of each group, got {self.groups!r}")
+            object.__setattr__(self, "groups", tuple(tuple(members) for members in given))
 
     def solve(self, annotations: Annotations, gold: Gold | None, run_: Run) -> Solution:
         """Find the groups, unless given; then EM from a vote in which each group has one voice."""
@@ -70,6 +76,7 @@ class GroupAware(Aggregator):
         if self.groups is None:
             group = find_groups(annotations, self.level, self.excess)
         else:
+            assert not isinstance(self.groups, str)  # __post_init__ has taken it apart
             group = _given(self.groups, annotations)
         model = GroupModel(group, k, self.smoothing, self.prior_class)
         data: Shards[GroupParams] = Shards(model, annotations, None if gold is None else gold.label, run_.n_shards)
@@ -114,7 +121,7 @@ def _given(groups: Iterable[Iterable[Any]], annotations: Annotations) -> I8:
     group = np.arange(annotations.n_workers)
     seen = np.zeros(annotations.n_workers, dtype=bool)
     for members in groups:
-        names = as_series(list(members), "worker")
+        names = as_series(list(members), "worker").cast(annotations.workers.dtype, strict=False)
         codes, known = lookup(annotations.workers, names)
         if not known.all():
             raise ParameterError(f"groups name workers without annotations: {quote(names.filter(pl.Series(~known)))}")

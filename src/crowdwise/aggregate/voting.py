@@ -105,7 +105,7 @@ def refine(
     annotations: Annotations,
     gold: Gold | None,
     weigh: Callable[[F8, F8], F8],
-    scale: float | None,
+    scale: float,
     max_iter: int,
 ) -> Weights:
     """Vote and weigh in turn until the winners stay: weigh(accuracy, number of labels) gives the weights."""

@@ -117,7 +117,7 @@ def _read_snorkel(path: str | Path, columns: Mapping[str, str] | None, classes: 
             matrix = np.load(source, mmap_mode="r", allow_pickle=False)
     except (OSError, ValueError, EOFError) as error:
         # numpy's advice would be to unpickle, which runs whatever a stranger put into the file.
-        reason = "it holds no array of numbers" if "pickle" in str(error) or "bject" in str(error) else str(error)
+        reason = "it holds no array of numbers" if "bject" in str(error) or "allow_" in str(error) else str(error)
         raise DataError(f"{where} is not a .npy file of integers ({reason}); write it with numpy.save") from None
     if not isinstance(matrix, np.ndarray):
         raise DataError(f"{where} is an archive of arrays; write the matrix alone with numpy.save")
