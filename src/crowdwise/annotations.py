@@ -181,9 +181,20 @@ class Annotations:
     @cached_property
     def votes(self) -> npt.NDArray[np.float64]:
         """votes[task, class]: how often (with weights: how heavily) each class was said of each task."""
-        flat = self.task.astype(np.int64) * self.n_classes + self.label
-        counts = np.bincount(flat, weights=self.weight, minlength=self.n_tasks * self.n_classes)
-        return counts.astype(np.float64, copy=False).reshape(self.n_tasks, self.n_classes)
+        return self.count_votes()
+
+    def count_votes(self) -> npt.NDArray[np.float64]:
+        """`votes`, counted anew: for who means to overwrite them."""
+        out = np.empty((self.n_tasks, self.n_classes))
+        # A block of tasks at a time: numpy's copies stay small, and the counts in the cache.
+        for lo in range(0, self.n_tasks, 65_536):
+            hi = min(lo + 65_536, self.n_tasks)
+            rows = slice(self.task_offsets[lo], self.task_offsets[hi])
+            flat = (self.task[rows] - np.int32(lo)).astype(np.int64) * self.n_classes + self.label[rows]
+            weight = None if self.weight is None else self.weight[rows]
+            counts = np.bincount(flat, weights=weight, minlength=(hi - lo) * self.n_classes)
+            out[lo:hi] = counts.reshape(hi - lo, self.n_classes)
+        return out
 
     @property
     def single_label(self) -> bool:

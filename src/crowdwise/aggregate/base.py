@@ -142,7 +142,10 @@ class Aggregator(ABC):
     def _result(self, annotations: Annotations, gold: Gold | None, found: Solution) -> Result:
         posterior = found.posterior if gold is None else gold.clamp(found.posterior)
         judge = posterior if found.workers_posterior is None else found.workers_posterior
-        right = judge[annotations.task, annotations.label]
+        right = np.empty(len(annotations))  # judge[task, label] of every row
+        for lo in range(0, len(right), 1 << 20):  # in blocks: numpy copies the indices
+            rows = slice(lo, lo + (1 << 20))
+            right[rows] = judge[annotations.task[rows], annotations.label[rows]]
         skill = worker_skill(annotations.worker, right, annotations.n_workers, annotations.weight)
         stage = np.zeros(len(found.trace), dtype=np.int64) if found.stage is None else found.stage
         return Result(

@@ -21,7 +21,7 @@ from ..annotations import Annotations
 from ..engine.em import Fit, Shards, best_of, run
 from ..errors import ConvergenceWarning
 from ..maths.kernels import EMPass, Stats, Workspace, em_pass, stats_of
-from ..maths.logspace import log_sum, shares
+from ..maths.logspace import log_sum, shares_in_place
 from ..registry import method
 from .base import Aggregator, Run, Solution, check_number, check_whole
 from .gold import Gold
@@ -122,18 +122,19 @@ class ConfusionAggregator(Aggregator):
         labels = None if gold is None else gold.label
         model = self.model(annotations).with_history(run_.prior)
         data: Shards[Params] = Shards(model, annotations, labels, run_.n_shards)
-        fits = [
+        # Statistics first: the posteriors that they come from are then gone, before EM makes its own.
+        begin = [data.stats(start) for start in self.starts(annotations, gold)]
+        return best_of(
             run(
                 data,
-                data.stats(start),
+                stats,
                 max_iter=self.max_iter,
                 tol=self.tol,
                 accelerate=self.accelerate,
                 callback=run_.callback,
             )
-            for start in self.starts(annotations, gold)
-        ]
-        return best_of(fits)
+            for stats in begin
+        )
 
     def starts(self, annotations: Annotations, gold: Gold | None) -> list[F8]:
         """Vote shares first, then mixtures of vote shares and noise, each from its own stream."""
@@ -148,7 +149,7 @@ class ConfusionAggregator(Aggregator):
 
 def vote_shares(annotations: Annotations, gold: Gold | None) -> F8:
     """The usual start: vote shares, with certainty on gold."""
-    start = shares(annotations.votes)
+    start = shares_in_place(annotations.count_votes())
     return start if gold is None else gold.clamp(start)
 
 

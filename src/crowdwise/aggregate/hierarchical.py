@@ -22,7 +22,7 @@ import numpy as np
 import numpy.typing as npt
 
 from ..annotations import Annotations
-from ..engine.em import Fit, Shards, run
+from ..engine.em import Shards, run
 from ..maths.dirichlet import best_strength, update_mean
 from ..maths.kernels import Stats
 from .base import Aggregator, Run, Solution, check_number, check_whole
@@ -71,27 +71,27 @@ class Hierarchical(Aggregator):
         labels = None if gold is None else gold.label
         data: Shards[Params] = Shards(crowd.model(self.prior_class), annotations, labels, run_.n_shards)
         stats = data.stats(posterior)
-        fits: list[Fit[Params]] = []
+        traces: list[F8] = []  # not the fits: each holds a posterior
         passes, settled = 0, False
         while passes < self.max_iter and not settled:
             known = stats if run_.prior is None else Stats(stats.counts + run_.prior, stats.mass)
             crowd = crowd.learn(known, self.strength_max)
             data = data.under(crowd.model(self.prior_class).with_history(run_.prior))
             fit = run(data, stats, max_iter=min(PASSES, self.max_iter - passes), tol=0.0)
-            settled = len(fits) > 0 and float(np.abs(fit.posterior - posterior).max()) <= self.tol
+            settled = len(traces) > 0 and float(np.abs(fit.posterior - posterior).max()) <= self.tol
             posterior, stats = fit.posterior, fit.stats
             passes += fit.n_iter
-            fits.append(fit)
+            traces.append(fit.trace)
             if run_.callback is not None:
                 run_.callback(passes, fit.objective)
-        found = solution(fits[-1])
+        found = solution(fit)
         return Solution(
             posterior=posterior,
             class_prior=found.class_prior,
             confusion=found.confusion,
             counts=found.counts,
-            trace=np.concatenate([fit.trace for fit in fits]),
-            stage=np.repeat(np.arange(len(fits)), [len(fit.trace) for fit in fits]),
+            trace=np.concatenate(traces),
+            stage=np.repeat(np.arange(len(traces)), [len(trace) for trace in traces]),
             n_iter=passes,
             converged=settled,
             extra={"strength": crowd.strength, "crowd": crowd.mean.T.copy()},

@@ -10,7 +10,7 @@ A model brings four functions; batch and sharded runs are drivers over the same 
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterable
 from copy import copy
 from dataclasses import dataclass
 from functools import reduce
@@ -162,6 +162,6 @@ def run(
     return Fit(state.sweep.posterior, state.params, state.sweep.stats, np.array(trace), passes, converged)
 
 
-def best_of(runs: Sequence[Fit[P]]) -> Fit[P]:
+def best_of(runs: Iterable[Fit[P]]) -> Fit[P]:
     """The run with the highest objective; of equals the first."""
     return max(runs, key=lambda fit: fit.objective)

@@ -33,9 +33,15 @@ def segment_sum(rows: F8, offsets: npt.NDArray[np.int64]) -> F8:
 
 def shares(scores: F8) -> F8:
     """Rows divided by their sums; a row of zeros becomes uniform."""
+    return shares_in_place(scores.astype(np.float64))
+
+
+def shares_in_place(scores: F8) -> F8:
+    """The same, written over the scores."""
     total = scores.sum(axis=1, keepdims=True)
-    k = scores.shape[1]
-    return np.where(total > 0, scores / np.where(total > 0, total, 1.0), 1.0 / k)
+    scores /= np.where(total > 0, total, 1.0)
+    scores[total[:, 0] <= 0] = 1.0 / scores.shape[1]
+    return scores
 
 
 def log_sum(p: F8) -> F8:

@@ -36,10 +36,14 @@ def worker_skill(
     """Skill from right[row], the probability that the row's label is the true one."""
     from scipy.special import betaincinv
 
-    w = np.ones(len(right)) if weight is None else weight
-    n = np.bincount(worker, weights=w, minlength=n_workers)
-    hits = np.bincount(worker, weights=w * right, minlength=n_workers)
-    doubt = np.bincount(worker, weights=w * right * (1 - right), minlength=n_workers)
+    sums = np.zeros((3, n_workers))
+    for lo in range(0, len(right), 1 << 20):  # in blocks: numpy copies what it counts
+        rows = slice(lo, lo + (1 << 20))
+        r = right[rows]
+        w = np.ones(len(r)) if weight is None else weight[rows]
+        for row, values in zip(sums, (w, w * r, w * r * (1 - r)), strict=True):
+            row += np.bincount(worker[rows], weights=values, minlength=n_workers)
+    n, hits, doubt = sums[0], sums[1], sums[2]
     total = float(n.sum())
     crowd = float(np.clip(hits.sum() / total, 0.01, 0.99)) if total else 0.5
     mean = (hits + PRIOR_STRENGTH * crowd) / (n + PRIOR_STRENGTH)
