@@ -15,6 +15,7 @@ from ..errors import DataError, ParameterError
 from ..ledger import Ledger
 from ..maths.order import order_by
 from ..vocabulary import Codes, as_series, lookup, quote, sorted_vocabulary
+from .textcodes import code_text
 
 Duplicates = Literal["error", "first", "last", "keep"]
 UnknownClasses = Literal["error", "drop"]
@@ -37,7 +38,7 @@ class Coded:
 
 
 def encode(
-    columns: Mapping[str, Any],
+    columns: dict[str, Any],
     *,
     duplicates: Duplicates = "error",
     unknown_classes: UnknownClasses = "error",
@@ -51,7 +52,8 @@ def encode(
         raise ParameterError(f"duplicates must be error, first, last or keep, got {duplicates!r}")
     if unknown_classes not in ("error", "drop"):
         raise ParameterError(f"unknown_classes must be error or drop, got {unknown_classes!r}")
-    parts = {name: _code(columns[name], name) for name in ("task", "worker", "label")}
+    # Taken out of the mapping: a column of text is let go as soon as it is coded.
+    parts = {name: _code(columns.pop(name), name) for name in ("task", "worker", "label")}
     n_rows = len(parts["task"].codes)
     for name, part in parts.items():
         if len(part.codes) != n_rows:
@@ -120,24 +122,16 @@ def _code(values: Any, name: str) -> _Part:
         series = series.cast(pl.String)
     if series.dtype == pl.Int64:
         return _code_integers(series, name)
-    if not isinstance(series.dtype, pl.Categorical):
-        # A fresh category space: a shared one would hand out codes that are not dense.
-        series = series.cast(pl.String).cast(pl.Categorical(pl.Categories.random()))
-    seen = series.unique().drop_nulls()
-    texts, physical = seen.cast(pl.String), seen.to_physical().to_numpy()
+    codes, texts = code_text(series.cast(pl.String))
     if bool(texts.str.contains("\0", literal=True).any()):
         bad = texts.filter(texts.str.contains("\0", literal=True))[0]
         raise DataError(f"column {name!r} holds a NUL byte in {quote([bad])}; the file is binary or damaged")
-    full = texts.str.strip_chars().str.len_bytes() > 0
-    order = texts.arg_sort()
-    order = order.filter(full.gather(order))
-    table = np.full(int(physical.max()) + 1 if len(physical) else 1, -1, dtype=np.int32)
-    table[physical[order.to_numpy()]] = np.arange(len(order), dtype=np.int32)
-    codes = table[series.to_physical().fill_null(0).to_numpy()]
-    null = codes < 0
-    if series.null_count():
-        null |= series.is_null().to_numpy()
-    return _finish(name, codes, texts.gather(order).rename(name), null)
+    full = (texts.str.strip_chars().str.len_bytes() > 0).fill_null(False)
+    if bool(full.all()):
+        return _Part(name, codes, texts.rename(name), None)
+    kept = full.to_numpy()
+    table = np.cumsum(kept, dtype=np.int32) - np.int32(1)
+    return _finish(name, table[codes], texts.filter(full).rename(name), ~kept[codes])
 
 
 def _code_integers(series: pl.Series, name: str) -> _Part:

@@ -30,16 +30,12 @@ def open_csv(source: Source, where: str, kind: str) -> Table:
     header, raw = _header(head, eol, separator, where)
     options: dict[str, Any] = {"separator": separator, "eol_char": eol, "infer_schema": False}
 
-    def read(columns: Sequence[str], plain: Sequence[str] = ()) -> pl.DataFrame:
+    def read(columns: Sequence[str]) -> pl.DataFrame:
         rows = count_rows(chunks(source, where), where, separator, eol, len(header))
         # polars spells some names its own way (doubled marks, repeated blanks), so columns go by their place.
         spelt = dict(zip(header, pl.read_csv(raw, **options).columns, strict=True))
-        # Fresh category spaces: codes come out dense, and each string is stored once.
-        types = {
-            spelt[name]: pl.String if name in plain else pl.Categorical(pl.Categories.random()) for name in columns
-        }
         try:
-            lazy = pl.scan_csv(source, schema_overrides=types, glob=False, **options)
+            lazy = pl.scan_csv(source, glob=False, **options)
             frame = lazy.select([pl.col(spelt[name]).alias(name) for name in columns]).collect()
         except (pl.exceptions.PolarsError, OSError) as error:
             raise DataError(f"{where}: cannot be read as a table ({first_line(error)})") from None

@@ -27,7 +27,7 @@ def open_jsonl(source: Source, where: str) -> Table:
     def all_names() -> list[str]:
         return _keys(lines(data, where), where)
 
-    def read(columns: Sequence[str], plain: Sequence[str] = ()) -> pl.DataFrame:  # noqa: ARG001
+    def read(columns: Sequence[str]) -> pl.DataFrame:
         schema = dict.fromkeys(columns, pl.String)
         try:
             frame = pl.scan_ndjson(data, schema=schema).collect()

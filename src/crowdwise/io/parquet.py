@@ -28,11 +28,9 @@ def open_parquet(source: Source, where: str) -> Table:
             "--format"
         ) from None
 
-    def read(columns: Sequence[str], plain: Sequence[str] = ()) -> pl.DataFrame:
-        text = [name for name in columns if schema[name] == pl.String and name not in plain]
-        casts = [pl.col(name).cast(pl.Categorical(pl.Categories.random())) for name in text]
+    def read(columns: Sequence[str]) -> pl.DataFrame:
         try:
-            return scan().select(columns).with_columns(casts).collect()
+            return scan().select(columns).collect()
         except _FAULTS as error:
             raise DataError(f"{where}: the Parquet file is damaged ({first_line(error)}); write it again") from None
 

@@ -63,7 +63,7 @@ def read(
 
 def _read_long(table: Table, columns: Mapping[str, str] | None) -> tuple[str, dict[str, Any]]:
     chosen, notes = _choose(table, columns, VOTE)
-    frame = table.read(list(chosen.values()), plain=[chosen[role] for role in ("time", "weight") if role in chosen])
+    frame = table.read(list(chosen.values()))
     picked, more = values(frame, chosen, table.where, strict_time="time" in (columns or {}))
     return table.where, {"columns": picked, "notes": table.notes + notes + more}
 

@@ -36,9 +36,9 @@ _MAGIC = {
 
 
 class Reader(Protocol):
-    """Reads columns of a table; those in `plain` as they are, the others as categories where they are text."""
+    """Reads columns of a table: text from text files, and from Parquet whatever they hold."""
 
-    def __call__(self, columns: Sequence[str], plain: Sequence[str] = ()) -> pl.DataFrame:
+    def __call__(self, columns: Sequence[str]) -> pl.DataFrame:
         """The columns, in the order asked for."""
 
 
