@@ -110,7 +110,7 @@ def read_wide(path: str | Path, columns: Mapping[str, str] | None) -> tuple[str,
     workers = [c for c in header if c != name]
     if not workers:
         raise DataError(f"{where} has no column besides {name!r}; a wide table has one column per worker")
-    frame = table.read(header, plain=header)
+    frame = table.read(header)
     frame = frame.select(_full(pl.col(c), frame.schema[c]) for c in header)
     frame, notes = _named_only(frame, workers, where)
     empty = frame[name].is_null()
