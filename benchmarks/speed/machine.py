@@ -24,6 +24,7 @@ def facts() -> list[tuple[str, str]]:
         ("system", f"{platform.system()} {platform.machine()}, Python {platform.python_version()}"),
         ("packages", ", ".join(f"{name} {_version(name)}" for name in PACKAGES)),
         ("C compiler", _compiler()),
+        ("other load", _load()),
     ]
     peer = peers.crowd_kit_versions()
     if peer is None:
@@ -54,6 +55,15 @@ def _memory() -> str:
         return f"{os.sysconf('SC_PAGE_SIZE') * os.sysconf('SC_PHYS_PAGES') / 1e9:.0f} GB of memory"
     except (ValueError, OSError, AttributeError):
         return "unknown memory"
+
+
+def _load() -> str:
+    """Wall times are worth little where others compute: say so beside them."""
+    try:
+        busy = os.getloadavg()[0]
+    except OSError:
+        return "unknown"
+    return f"load average {busy:.1f} at the start" + (" (others were computing too)" if busy > 0.5 else "")
 
 
 def _compiler() -> str:

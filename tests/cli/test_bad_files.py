@@ -12,7 +12,7 @@ import pytest
 from .made import HEAD, LINE, ROWS, VOTES, npy, parquet, zst
 
 PARQUET = parquet(task=["t1", "t1"], worker=["a", "b"], label=["x", "y"])
-GZ = gzip.compress(VOTES * 500)
+GZ = gzip.compress(VOTES * 500, mtime=0)
 NPY_HEADER = b"{'descr': '<i8', 'fortran_order': False, 'shape': (1000000000, 1000000000), }"
 NPY_TOO_LARGE = b"\x93NUMPY\x01\x00\x76\x00" + NPY_HEADER.ljust(117) + b"\n"
 DEEP = b"[" * 99_999 + b"]" * 99_999
@@ -37,7 +37,7 @@ BAD = [
     ("blank first line", "v.csv", b"\n" + VOTES, "", "v.csv, line 1 | blank | task,worker,label"),
     ("only blank rows", "v.csv", HEAD + b",,\n\n", "", "v.csv | none of its 2 rows | 2 blank row"),
     ("only empty labels", "v.csv", HEAD + b"t1,ann,\nt2,ann,  \n", "", "v.csv | 2 no label | right columns"),
-    ("packed nothing", "v.csv.gz", gzip.compress(b""), "", "v.csv.gz is empty"),
+    ("packed nothing", "v.csv.gz", gzip.compress(b"", mtime=0), "", "v.csv.gz is empty"),
     ("packed nothing with zstd", "v.csv.zst", zst(b""), "", "v.csv.zst is empty"),
     ("jsonl of blanks", "v.jsonl", b"\n \n", "", "v.jsonl is empty"),
     # not text, or not UTF-8
@@ -63,7 +63,7 @@ BAD = [
     ("short row, end unused", "v.csv", b"task,worker,label,x\nt1,ann,cat\n", "", "v.csv, line 2: 3 fields"),
     ("short row after newlines", "v.csv", HEAD + b't1,a,"c\na\nt"\n\nt2,a\n', "", "v.csv, line 6: 2 fields"),
     ("short row far down", "v.csv", HEAD + b"t1,w1,aaaaaaaa\n" * 400_000 + b"t1\n", "", "v.csv, line 400002: 1 fields"),
-    ("short row in gz", "v.csv.gz", gzip.compress(VOTES + b"t3,ann\n"), "", "v.csv.gz, line 5: 2 fields"),
+    ("short row in gz", "v.csv.gz", gzip.compress(VOTES + b"t3,ann\n", mtime=0), "", "v.csv.gz, line 5: 2 fields"),
     ("short row in zst", "v.csv.zst", zst(VOTES + b"t3,ann\n"), "", "v.csv.zst, line 5: 2 fields"),
     ("short row in tsv", "v.tsv", b"task\tworker\tlabel\nt1\tann\n", "", "v.tsv, line 2: 2 fields"),
     ("lone carriage return", "v.csv", VOTES + b"t3,ann,cat\rt4,ann,cat\n", "", "v.csv, line 5 | line ends are mixed"),
@@ -99,7 +99,13 @@ BAD = [
     ("truncated zst", "v.csv.zst", zst(VOTES * 500)[:-5], "", "v.csv.zst | damaged or cut short"),
     ("damaged zst", "v.csv.zst", zst(VOTES)[:4] + b"junkjunkjunk", "", "v.csv.zst | damaged"),
     ("latin-1 in zst", "v.csv.zst", zst(VOTES + b"t3,ann,\xe9\n"), "", "v.csv.zst | UTF-8"),
-    ("truncated jsonl.gz", "v.jsonl.gz", gzip.compress(LINE * 500)[:-9], "", "v.jsonl.gz | damaged or cut short"),
+    (
+        "truncated jsonl.gz",
+        "v.jsonl.gz",
+        gzip.compress(LINE * 500, mtime=0)[:-9],
+        "",
+        "v.jsonl.gz | damaged or cut short",
+    ),
     ("truncated parquet", "v.parquet", PARQUET[:-20], "", "v.parquet | damaged"),
     ("damaged parquet", "v.parquet", PARQUET[:4] + b"\xff" * 60 + PARQUET[64:], "", "v.parquet | damaged | again"),
     ("parquet of others", "v.parquet", parquet(a=[1], b=[2]), "", "v.parquet has no column for the task | 'a'"),

@@ -30,7 +30,7 @@ ODD = [
     ("byte order mark, quotes", "v.csv", b'\xef\xbb\xbf"task",worker,label\n' + ROWS, "", 3, {}, ""),
     ("utf-16 little", "v.csv", b"\xff\xfe" + VOTES.decode().encode("utf-16-le"), "", 3, {}, "UTF-16"),
     ("utf-16 big", "v.csv", b"\xfe\xff" + VOTES.decode().encode("utf-16-be"), "", 3, {}, "UTF-16"),
-    ("utf-16 gz", "v.csv.gz", gzip.compress(VOTES.decode().encode("utf-16")), "", 3, {}, "UTF-16"),
+    ("utf-16 gz", "v.csv.gz", gzip.compress(VOTES.decode().encode("utf-16"), mtime=0), "", 3, {}, "UTF-16"),
     ("crlf", "v.csv", VOTES.replace(b"\n", b"\r\n"), "", 3, {}, ""),
     ("cr", "v.csv", VOTES.replace(b"\n", b"\r"), "", 3, {}, ""),
     ("crlf and lf", "v.csv", HEAD.replace(b"\n", b"\r\n") + ROWS, "", 3, {}, ""),
@@ -41,9 +41,9 @@ ODD = [
     ("tabs in csv", "v.csv", VOTES.replace(b",", b"\t"), "", 3, {}, "tabs"),
     ("commas in tsv", "v.tsv", VOTES, "", 3, {}, "commas"),
     ("tsv", "v.tsv", VOTES.replace(b",", b"\t"), "", 3, {}, ""),
-    ("gz", "v.csv.gz", gzip.compress(HEAD + ROWS * 500), "", 3, {EXACT: 1497}, ""),
+    ("gz", "v.csv.gz", gzip.compress(HEAD + ROWS * 500, mtime=0), "", 3, {EXACT: 1497}, ""),
     ("gz that is not gz", "v.csv.gz", VOTES, "", 3, {}, ".gz but it is not compressed"),
-    ("csv that is gz", "v.csv", gzip.compress(VOTES), "", 3, {}, ""),
+    ("csv that is gz", "v.csv", gzip.compress(VOTES, mtime=0), "", 3, {}, ""),
     ("zst", "v.csv.zst", zst(VOTES), "", 3, {}, ""),
     ("zst crlf", "v.csv.zst", zst(VOTES.replace(b"\n", b"\r\n")), "", 3, {}, ""),
     ("unnamed columns", "v.csv", UNNAMED, "", 1, {}, ""),
@@ -57,7 +57,7 @@ ODD = [
     ("texts for missing are labels", "v.csv", MISSING, "", 7, {}, ""),
     ("jsonl", "v.jsonl", LINE, "", 1, {}, ""),
     ("jsonl with a mark", "v.jsonl", b"\xef\xbb\xbf" + LINE, "", 1, {}, ""),
-    ("jsonl gz with a mark", "v.jsonl.gz", gzip.compress(b"\xef\xbb\xbf" + LINE), "", 1, {}, ""),
+    ("jsonl gz with a mark", "v.jsonl.gz", gzip.compress(b"\xef\xbb\xbf" + LINE, mtime=0), "", 1, {}, ""),
     ("jsonl zst", "v.jsonl.zst", zst(LINE), "", 1, {}, ""),
     ("jsonl utf-16", "v.jsonl", LINE.decode().encode("utf-16"), "", 1, {}, "UTF-16"),
     ("jsonl missing keys", "v.jsonl", LINE + NO_LABEL, "", 1, {"no label": 2, "blank row": 1}, ""),
@@ -135,7 +135,7 @@ def _written(rows, suffix):
     writer = csv.writer(file, delimiter="\t" if suffix == "tsv" else ",", lineterminator="\n")
     writer.writerows([("task", "worker", "label"), *rows])
     data = file.getvalue().encode()
-    return gzip.compress(data) if suffix.endswith("gz") else zst(data) if suffix.endswith("zst") else data
+    return gzip.compress(data, mtime=0) if suffix.endswith("gz") else zst(data) if suffix.endswith("zst") else data
 
 
 # ------------------------------------------------------------------------------------------------ small crowds
@@ -165,7 +165,12 @@ def test_small_crowds_are_fine_and_inspect_warns(crowdwise_cli, tmp_path, rows, 
 def test_standard_input_packed_and_plain(crowdwise_cli):
     plain = crowdwise_cli("aggregate", "-", "-m", "majority_vote", stdin=VOTES)
     assert plain[0] == 0
-    for content in (gzip.compress(VOTES), zst(VOTES), VOTES.decode().encode("utf-16"), b"\xef\xbb\xbf" + VOTES):
+    for content in (
+        gzip.compress(VOTES, mtime=0),
+        zst(VOTES),
+        VOTES.decode().encode("utf-16"),
+        b"\xef\xbb\xbf" + VOTES,
+    ):
         assert crowdwise_cli("aggregate", "-", "-m", "majority_vote", stdin=content)[:2] == plain[:2]
     table = parquet(task=["t1", "t1", "t2"], worker=["ann", "bob", "ann"], label=["cat", "dog", "dog"])
     found = crowdwise_cli("aggregate", "-", "-m", "majority_vote", "--format", "parquet", stdin=table)

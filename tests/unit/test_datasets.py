@@ -57,7 +57,7 @@ def test_a_missing_folder_is_a_data_error(tmp_path, monkeypatch) -> None:
 def test_another_file_is_loaded_with_a_warning(tmp_path, monkeypatch) -> None:
     (tmp_path / "rte").mkdir()
     rows = "task,worker,label\n1,a,0\n1,b,1\n1,b,0\n"
-    (tmp_path / "rte" / "labels.csv.gz").write_bytes(gzip.compress(rows.encode()))
+    (tmp_path / "rte" / "labels.csv.gz").write_bytes(gzip.compress(rows.encode(), mtime=0))
     monkeypatch.setenv("CROWDWISE_DATA", str(tmp_path))
     with pytest.warns(LedgerWarning, match="checksum"):
         found = datasets.load("rte")
@@ -108,6 +108,6 @@ def test_features_are_read_when_asked_for(folder: Path) -> None:
 def test_the_checksum_is_that_of_the_unpacked_file(folder: Path, tmp_path) -> None:
     (tmp_path / "wsd").mkdir()
     plain = (folder / "wsd" / "labels.csv").read_bytes()
-    (tmp_path / "wsd" / "labels.csv.gz").write_bytes(gzip.compress(plain))
+    (tmp_path / "wsd" / "labels.csv.gz").write_bytes(gzip.compress(plain, mtime=0))
     shutil.copy(folder / "wsd" / "truth.csv", tmp_path / "wsd")
     assert len(datasets.load("wsd", tmp_path).annotations) == 1770

@@ -56,9 +56,9 @@ def same(a: cw.Annotations, b: cw.Annotations) -> bool:
     [
         ("v.csv", as_csv(ROWS)),
         ("v.tsv", as_csv(ROWS, delimiter="\t")),
-        ("v.csv.gz", gzip.compress(as_csv(ROWS))),
+        ("v.csv.gz", gzip.compress(as_csv(ROWS), mtime=0)),
         ("v.jsonl", as_jsonl(ROWS)),
-        ("v.jsonl.gz", gzip.compress(as_jsonl(ROWS))),
+        ("v.jsonl.gz", gzip.compress(as_jsonl(ROWS), mtime=0)),
         ("v.parquet", as_parquet(ROWS)),
         ("quoted.csv", as_csv(ROWS, quoting=csv.QUOTE_ALL)),
         ("reordered.csv", as_csv([(c, "x", t, w) for t, w, c in ROWS], ("label", "more", "task", "worker"))),
@@ -131,7 +131,7 @@ def test_parameters_are_checked(tmp_path):
 
 def test_the_public_names_of_tables(tmp_path):
     path = tmp_path / "v.tsv.gz"
-    path.write_bytes(gzip.compress(as_csv(ROWS, delimiter="\t")))
+    path.write_bytes(gzip.compress(as_csv(ROWS, delimiter="\t"), mtime=0))
     assert format_of(path) == "tsv"
     table = open_table(path)
     assert isinstance(table, Table)
