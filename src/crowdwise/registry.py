@@ -24,8 +24,7 @@ class Card:
 
     `needs`: "gold", "binary" (two classes), "overlap" (workers who share tasks). `can`: "confusion" (gives confusion
     matrices), "monotone" (its objective never falls within a stage), "single" (keeps every label when each task has
-    only one), "equivariant" (renaming classes permutes its answer), "duplicates" (several votes of one worker on one
-    task), "infer" (inferring its own tasks gives its own posterior: it judges a task by its workers alone), "prior"
+    only one), "infer" (inferring its own tasks gives its own posterior: it judges a task by its workers alone), "prior"
     (takes what earlier projects say of its workers).
     """
 

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, field
 from functools import cached_property
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Literal
@@ -156,7 +156,3 @@ class Result:
         from .io.store import load
 
         return load(Path(folder))
-
-    def replace(self, **changes: Any) -> Result:
-        """A copy with some fields changed."""
-        return replace(self, **changes)

@@ -18,7 +18,7 @@ import numpy.typing as npt
 from scipy.special import digamma, gammaln
 
 from ..annotations import Annotations
-from ..engine.em import Fit, Shards, run
+from ..engine.em import Shards, run
 from ..maths.dirichlet import divergence, log_mean
 from ..maths.kernels import Stats
 from ..maths.logspace import normalise_rows
@@ -86,21 +86,21 @@ class CBCC(Aggregator):
     def _rounds(
         self, votes: Annotations, data: Shards[Params], stats: Stats, communities: Communities, run_: Run
     ) -> Solution:
-        fits: list[Fit[Params]] = []
+        traces: list[F8] = []  # not the fits: each holds a posterior
         passes, settled = 0, False
         while passes < self.max_iter and not settled:
-            communities = communities.learn(stats) if fits else communities
+            communities = communities.learn(stats) if traces else communities
             fit = run(data.under(communities.model()), stats, max_iter=min(PASSES, self.max_iter - passes), tol=0.0)
-            gain = fit.objective - fits[-1].objective if fits else np.inf
+            gain = fit.objective - float(traces[-1][-1]) if traces else np.inf
             settled = gain <= self.tol * max(1.0, abs(fit.objective))
             stats, passes = fit.stats, passes + fit.n_iter
-            fits.append(fit)
+            traces.append(fit.trace)
             if run_.callback is not None:
                 run_.callback(passes, fit.objective)
-        found = bayes_solution(fits[-1], votes)
+        found = bayes_solution(fit, votes)
         return replace(
             found,
-            trace=np.concatenate([fit.trace for fit in fits]),
+            trace=np.concatenate(traces),
             n_iter=passes,
             converged=settled,
             extra={**found.extra, "community": communities.member, "community_confusion": communities.confusion},

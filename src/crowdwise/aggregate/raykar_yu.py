@@ -20,7 +20,7 @@ import numpy.typing as npt
 from scipy.special import gammaln
 
 from ..annotations import Annotations
-from ..engine.em import Fit, Shards, run
+from ..engine.em import Shards, run
 from .base import Aggregator, Run, Solution, check_number, check_whole
 from .confusion import ConfusionModel, Params, solution, vote_shares
 from .gold import Gold
@@ -72,29 +72,29 @@ class RaykarYu(Aggregator):
         data: Shards[Params] = Shards(model, annotations, labels, run_.n_shards)
         stats = data.stats(posterior)
         strength = np.zeros(m)
-        fits: list[Fit[Params]] = []
+        traces: list[F8] = []  # not the fits: each holds a posterior
         passes, settled = 0, False
         while passes < self.max_iter and not settled:
             fit = run(data.under(model), stats, max_iter=min(PASSES, self.max_iter - passes), tol=0.0)
-            settled = len(fits) > 1 and float(np.abs(fit.posterior - posterior).max()) <= self.tol
+            settled = len(traces) > 1 and float(np.abs(fit.posterior - posterior).max()) <= self.tol
             posterior, stats = fit.posterior, fit.stats
             passes += fit.n_iter
-            fits.append(fit)
+            traces.append(fit.trace)
             if run_.callback is not None:
                 run_.callback(passes, fit.objective)
-            if not settled and len(fits) <= ROUNDS:
+            if not settled and len(traces) <= ROUNDS:
                 strength, spammer = best_strengths(stats.counts, self.margin)
                 own = stats.counts.sum(axis=2) + self.smoothing
                 own /= own.sum(axis=1, keepdims=True)
                 model = Shrunk((self.smoothing + strength[:, None] * own)[:, :, None], spammer, self.prior_class)
-        found = solution(fits[-1])
+        found = solution(fit)
         return Solution(
             posterior=posterior,
             class_prior=found.class_prior,
             confusion=found.confusion,
             counts=found.counts,
-            trace=np.concatenate([fit.trace for fit in fits]),
-            stage=np.repeat(np.arange(len(fits)), [len(fit.trace) for fit in fits]),
+            trace=np.concatenate(traces),
+            stage=np.repeat(np.arange(len(traces)), [len(trace) for trace in traces]),
             n_iter=passes,
             converged=settled,
             extra={"strength": strength, "spammer": model.spammer},

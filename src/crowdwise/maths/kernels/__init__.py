@@ -139,7 +139,7 @@ def _compiled_pass(space: Workspace, theta: F8 | None, prior: F8 | None, posteri
     if theta is None or prior is None:
         assert posterior is not None
         q = np.ascontiguousarray(posterior)
-        step = compiled.scatter(weight, k)
+        step = compiled.scatter()
         jobs: list[tuple[Any, ...]] = [
             (shard.task_offsets, shard.cell, weight, q, tables[i], masses[i], lo, hi)
             for i, (lo, hi) in enumerate(chunks)

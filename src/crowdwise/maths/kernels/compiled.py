@@ -175,7 +175,7 @@ def prior_for(weight: F8, k: int, prior: F8, floor: float) -> F8:
     return np.log(safe) if _in_log_space(weight, k) else safe
 
 
-def scatter(weight: F8, k: int) -> Callable[..., float]:  # noqa: ARG001
+def scatter() -> Callable[..., float]:
     """The kernel that only gathers statistics."""
     return _scatter
 
