@@ -38,7 +38,7 @@ $(VENV)/.demo: $(VENV)/bin/python pyproject.toml constraints.txt
 	@touch $@
 
 $(VENV)/.dev: $(VENV)/bin/python pyproject.toml constraints.txt
-	$(PIP) -e '.[sklearn,dev]'
+	$(PIP) -e '.[all,dev]'
 	@touch $@ $(VENV)/.demo
 
 clean:

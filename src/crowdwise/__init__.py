@@ -25,10 +25,13 @@ _HOMES = {
     "method": "registry",
     "methods": "registry",
     "evaluate": "metrics",
+    "compare": "comparison",
+    "Comparison": "comparison",
     "oracle": "aggregate.oracle",
     "CrowdwiseError": "errors",
     "DataError": "errors",
     "ParameterError": "errors",
+    "TrainingError": "errors",
     "MissingDependencyError": "errors",
     "CrowdwiseWarning": "errors",
     "ConvergenceWarning": "errors",
@@ -39,10 +42,10 @@ _HOMES = {
 _HOMES |= {
     card.where.partition(":")[2]: card.where.partition(":")[0].removeprefix("crowdwise.") for card in METHODS.values()
 }
-_ROOMS = ("datasets", "simulate", "registry", "errors")
+_ROOMS = ("datasets", "simulate", "registry", "errors", "learn")
 
 if TYPE_CHECKING:
-    from . import datasets, errors, registry, simulate
+    from . import datasets, errors, learn, registry, simulate
     from .aggregate.bayes_gc import BayesGC
     from .aggregate.belief_propagation import BeliefPropagation
     from .aggregate.bwa import BWA
@@ -83,6 +86,7 @@ if TYPE_CHECKING:
     from .aggregate.zencrowd import ZenCrowd
     from .aggregate.zero_based_skill import ZeroBasedSkill
     from .annotations import Annotations
+    from .comparison import Comparison, compare
     from .errors import (
         ConvergenceWarning,
         CrowdwiseError,
@@ -92,6 +96,7 @@ if TYPE_CHECKING:
         LedgerWarning,
         MissingDependencyError,
         ParameterError,
+        TrainingError,
     )
     from .io.read import read, read_truth
     from .ledger import Ledger

@@ -15,6 +15,10 @@ class ParameterError(CrowdwiseError):
     """A hyper-parameter or an option has a value that makes no sense."""
 
 
+class TrainingError(CrowdwiseError):
+    """Training went astray: a loss that is not a number, a checkpoint of another run."""
+
+
 class MissingDependencyError(CrowdwiseError):
     """An optional package is needed for what was asked."""
 

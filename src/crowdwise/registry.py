@@ -137,8 +137,37 @@ METHODS: dict[str, Card] = dict(
 )  # fmt: skip
 
 
+def _learner(name: str, cls: str, summary: str, paper: str, *, can: str = "", module: str = "") -> tuple[str, Card]:
+    where = f"crowdwise.learn.methods.{module or name}:{cls}"
+    return name, Card(name, where, "learn", summary, paper, frozenset({"features"}), frozenset(can.split()))
+
+
+# Methods that train a classifier on features and raw labels together. `can`: "confusion" (gives confusion matrices),
+# "forecast" (p(class | x, labels)).
+LEARNERS: dict[str, Card] = dict(
+    [
+        _learner("vanilla", "Vanilla", "the classifier alone, trained on the votes", "folklore"),
+        _learner("ccem", "CCEM", "classifier and confusion matrices by one cross-entropy",
+                 "Rodrigues & Pereira 2018, arXiv:1709.01779", can="confusion forecast"),
+        _learner("agg_net", "AggNet", "deep EM: classifier, posteriors and confusion matrices in turn",
+                 "Albarqouni et al. 2016, doi:10.1109/TMI.2016.2528120", can="confusion forecast"),
+        _learner("max_mig", "MaxMIG", "classifier and aggregator with the most mutual information",
+                 "Cao et al. 2019, arXiv:1905.13436", can="forecast"),
+    ]
+)  # fmt: skip
+
+
+def learner(name: str) -> Card:
+    """The card of a method that trains a classifier."""
+    if name not in LEARNERS:
+        raise ParameterError(
+            f"there is no training method {name!r}; `crowdwise methods` lists them" + _nearest(name, LEARNERS)
+        )
+    return LEARNERS[name]
+
+
 def names() -> list[str]:
-    """All registered names, plug-ins included."""
+    """All registered names of aggregators, plug-ins included."""
     return [*METHODS, *(ep.name for ep in _plugins())]
 
 
@@ -181,8 +210,8 @@ def _plugins() -> list[Any]:
     return list(entry_points(group="crowdwise.methods"))
 
 
-def _nearest(name: str) -> str:
+def _nearest(name: str, among: dict[str, Card] = METHODS) -> str:
     from difflib import get_close_matches
 
-    close = get_close_matches(name, METHODS, n=1)
+    close = get_close_matches(name, among, n=1)
     return f" (did you mean {close[0]}?)" if close else ""

@@ -1,0 +1,74 @@
+"""CrowdBatch: the one ragged batch. Features of some tasks and the labels those tasks got, however many."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, fields
+from functools import cached_property
+
+import torch
+from torch import Tensor
+
+
+@dataclass(frozen=True, eq=False)
+class CrowdBatch:
+    """x[B, ...], task[B] and the labels row[A], worker[A], label[A], weight[A] with row[a] in 0..B-1.
+
+    When several processes share a batch, each holds a part: `label_total` and `task_total` are sums over the whole batch
+    and `share` is this part's share of it, so that losses of the parts add up to the loss of the whole.
+    """
+
+    x: Tensor
+    task: Tensor
+    row: Tensor
+    worker: Tensor
+    label: Tensor
+    weight: Tensor
+    task_weight: Tensor
+    label_total: Tensor
+    task_total: Tensor
+    share: float = 1.0
+
+    def __len__(self) -> int:
+        return len(self.task)
+
+    def to(self, device: torch.device | str) -> CrowdBatch:
+        """The same batch on a device."""
+        moved = {f.name: getattr(self, f.name) for f in fields(self)}
+        return CrowdBatch(
+            **{name: v.to(device, non_blocking=True) if isinstance(v, Tensor) else v for name, v in moved.items()}
+        )
+
+    @cached_property
+    def present(self) -> tuple[Tensor, Tensor]:
+        """The workers who said something, and for each label the position of its worker among them."""
+        found, inverse = torch.unique(self.worker, return_inverse=True)
+        return found, inverse
+
+    def mean_over_labels(self, values: Tensor) -> Tensor:
+        """Weighted mean of values[A] over the labels of the whole batch (this process's share of the sum)."""
+        return (values * self.weight).sum() / self.label_total
+
+    def mean_over_tasks(self, values: Tensor) -> Tensor:
+        """Weighted mean of values[B] over the tasks of the whole batch (this process's share of the sum)."""
+        return (values * self.task_weight).sum() / self.task_total
+
+    def sum_by_task(self, values: Tensor) -> Tensor:
+        """Sums of values[A, ...] over each task's labels, weights applied: B, ..."""
+        weight = self.weight.view(-1, *[1] * (values.dim() - 1))
+        out = torch.zeros(len(self), *values.shape[1:], dtype=values.dtype, device=values.device)
+        return out.index_add(0, self.row, values * weight.to(values.dtype))
+
+    def evidence(self, log_confusion: Tensor) -> Tensor:
+        """Sum over each task's labels of log_confusion[worker, :, label], worker counted among those present: B, K."""
+        return self.sum_by_task(self.said(log_confusion))
+
+    def said(self, log_confusion: Tensor) -> Tensor:
+        """log_confusion[worker, :, label] of every label, worker counted among those present: A, K."""
+        m, k, observed = log_confusion.shape
+        columns = log_confusion.transpose(1, 2).reshape(m * observed, k)
+        return columns.index_select(0, self.present[1] * observed + self.label)
+
+    def votes(self, n_classes: int) -> Tensor:
+        """Weight of the votes for each class: B, K."""
+        cells = torch.zeros(len(self) * n_classes, device=self.weight.device)
+        return cells.index_add(0, self.row * n_classes + self.label, self.weight).view(len(self), n_classes)

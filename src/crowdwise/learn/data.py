@@ -1,0 +1,115 @@
+"""CrowdData: features and labels side by side; batches in an order that only the seed and the epoch decide."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from typing import Any
+
+import numpy as np
+import torch
+from torch import Tensor
+from torch.utils.data import Dataset, default_collate
+
+from ..errors import DataError
+from .batch import CrowdBatch
+from .crowd import Crowd
+
+
+class CrowdData:
+    """x (numpy, a tensor, or any torch Dataset that yields x or (x, ...)) and the Crowd that labelled its rows.
+
+    `balance=True` weighs tasks so that every class, as the majority sees it, weighs the same.
+    """
+
+    def __init__(self, x: Any, crowd: Crowd, *, balance: bool = False) -> None:
+        self.x = as_features(x)
+        self.crowd = crowd
+        n = len(self.x)  # type: ignore[arg-type]
+        if n != crowd.n_tasks:
+            raise DataError(f"there are {n:,} rows of features for {crowd.n_tasks:,} tasks; one row a task is needed")
+        self.task_weight = _balanced(crowd) if balance else torch.ones(n)
+
+    def __len__(self) -> int:
+        return self.crowd.n_tasks
+
+    def batches(
+        self, size: int, *, seed: int = 0, epoch: int = 0, rank: int = 0, world: int = 1, skip: int = 0
+    ) -> Iterator[CrowdBatch]:
+        """Shuffled batches of labelled tasks; of each batch this process takes every `world`-th task."""
+        tasks = self.crowd.labelled.nonzero().squeeze(1).numpy()
+        order = torch.from_numpy(np.random.default_rng([seed, epoch]).permutation(tasks))
+        for step in range(skip, self.steps(size)):
+            yield self.batch(order[step * size : (step + 1) * size], rank=rank, world=world)
+
+    def steps(self, size: int) -> int:
+        """Number of batches in an epoch."""
+        return -(-int(self.crowd.labelled.sum()) // size)
+
+    def in_order(self, size: int) -> Iterator[CrowdBatch]:
+        """All tasks, labelled or not, in their own order."""
+        for lo in range(0, len(self), size):
+            yield self.batch(torch.arange(lo, min(lo + size, len(self))))
+
+    def batch(self, tasks: Tensor, *, rank: int = 0, world: int = 1) -> CrowdBatch:
+        """The batch of these tasks, or this process's part of it."""
+        whole, _ = self.crowd.rows_of(tasks)
+        mine = tasks[rank::world]
+        places, row = self.crowd.rows_of(mine) if world > 1 else (whole, _)
+        crowd = self.crowd
+        weight = crowd.weight[places] * self.task_weight[mine][row]
+        label_total = (crowd.weight[whole] * self.task_weight[crowd.task[whole]]).sum()
+        return CrowdBatch(
+            x=self.take(mine),
+            task=mine,
+            row=row,
+            worker=crowd.worker[places],
+            label=crowd.label[places],
+            weight=weight,
+            task_weight=self.task_weight[mine],
+            label_total=label_total.clamp_min(1e-12),  # a batch of tasks without labels has nothing to average
+            task_total=self.task_weight[tasks].sum(),
+            share=len(mine) / max(len(tasks), 1),
+        )
+
+    def take(self, rows: Tensor) -> Tensor:
+        """Features of these tasks."""
+        if isinstance(self.x, Tensor):
+            return self.x[rows].float()  # bytes of images stay bytes until they are needed
+        items = [self.x[int(i)] for i in rows]
+        batch = default_collate([item[0] if isinstance(item, tuple | list) else item for item in items])
+        if not isinstance(batch, Tensor):
+            raise DataError(f"the dataset must yield tensors or arrays of features, got {type(items[0]).__name__}")
+        return batch
+
+
+def as_features(x: Any) -> Tensor | Dataset[Any]:
+    """Features as a float tensor, or the Dataset itself; not-a-number is refused here."""
+    if isinstance(x, Dataset):
+        return x
+    if hasattr(x, "to_numpy"):  # a frame of pandas or polars
+        x = x.to_numpy()
+    if not isinstance(x, Tensor):
+        array = np.asarray(x)
+        if array.dtype.kind not in "fiub":
+            raise DataError(f"features must be numbers, got {array.dtype}; encode text or categories first")
+        if array.dtype.kind == "f" and array.dtype.itemsize > 4:
+            array = array.astype(np.float32)
+        x = torch.from_numpy(np.ascontiguousarray(array))
+    if x.dim() < 2:
+        raise DataError(f"features must have a row a task, got shape {tuple(x.shape)}")
+    if x.dtype in (torch.float32, torch.float64, torch.float16, torch.bfloat16):
+        bad = (~torch.isfinite(x.flatten(1))).any(1)
+        if bad.any():
+            row = int(bad.nonzero()[0])
+            raise DataError(
+                f"{int(bad.sum())} rows of features hold NaN or infinity, the first is row {row}; mend them"
+            )
+    return x
+
+
+def _balanced(crowd: Crowd) -> Tensor:
+    """Weight of each task: inverse to how common its classes are among the votes, mean one over labelled tasks."""
+    shares = crowd.soft_majority
+    common = shares[crowd.labelled].mean(0).clamp_min(1e-6)
+    weight = shares @ (1.0 / common)
+    return torch.as_tensor(weight / weight[crowd.labelled].mean().clamp_min(1e-12))

@@ -1,0 +1,1 @@
+"""One module per method; `crowdwise.registry.LEARNERS` names them all."""

@@ -1,0 +1,47 @@
+"""Vanilla: the classifier alone, trained on what the crowd said, as if it were true.
+
+    targets="soft":  cross-entropy to the shares of the votes
+    targets="hard":  cross-entropy to the majority (ties shared)
+    targets="each":  cross-entropy to every label by itself
+
+Fails where errors are systematic: the net learns the crowd's mean error.
+"""
+
+from __future__ import annotations
+
+from typing import Literal
+
+from torch import Tensor
+
+from ...errors import ParameterError
+from ..batch import CrowdBatch
+from ..crowd import Crowd
+from ..method import CrowdMethod, Defaults, Output
+
+
+class Vanilla(CrowdMethod):
+    """Training on the majority vote: the baseline that every other method must beat."""
+
+    name = "vanilla"
+    defaults = Defaults(epochs=50, batch_size=64, lr=1e-3)
+
+    def __init__(self, crowd: Crowd, *, targets: Literal["soft", "hard", "each"] = "soft") -> None:
+        super().__init__(crowd)
+        if targets not in ("soft", "hard", "each"):
+            raise ParameterError(f"targets must be soft, hard or each, got {targets!r}")
+        self.targets = targets
+
+    def loss(self, out: Output, batch: CrowdBatch) -> dict[str, Tensor]:
+        """Cross-entropy to the votes."""
+        if self.targets == "each":
+            said = out.log_proba[batch.row, batch.label]
+            return {"cross_entropy": -batch.mean_over_labels(said)}
+        votes = batch.votes(self.n_classes)
+        if self.targets == "hard":
+            votes = (votes == votes.amax(1, keepdim=True)).to(votes.dtype)
+        target = votes / votes.sum(1, keepdim=True).clamp_min(1e-12)
+        return {"cross_entropy": -batch.mean_over_tasks((target * out.log_proba).sum(1))}
+
+    def posterior(self, out: Output, batch: CrowdBatch) -> Tensor | None:  # noqa: ARG002
+        """It knows nothing of workers: no forecaster."""
+        return None

@@ -1,0 +1,68 @@
+"""Sweep: what a method sees at the start of an epoch: the whole crowd, and the classifier on every task."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass
+from functools import cached_property
+from typing import TYPE_CHECKING
+
+import torch
+from torch import Tensor
+
+from .crowd import Crowd
+
+if TYPE_CHECKING:
+    from .data import CrowdData
+    from .method import CrowdModel
+
+ROWS = 1024
+
+
+@dataclass(frozen=True, eq=False)
+class Sweep:
+    """`log_proba` is computed when first asked for, in evaluation mode and without gradients.
+
+    `restart()` gives the net the weights it began with and clears the optimizers, for methods that train in rounds
+    from scratch.
+    """
+
+    epoch: int
+    epochs: int
+    crowd: Crowd
+    log_proba_of: Callable[[], Tensor]
+    restart: Callable[[], None]
+
+    @cached_property
+    def log_proba(self) -> Tensor:
+        """log p(class | x) of every task: task, class."""
+        return self.log_proba_of()
+
+
+@torch.no_grad()
+def sweep_log_proba(model: CrowdModel, data: CrowdData, device: torch.device | str = "cpu") -> Tensor:
+    """The classifier on every task of the data, in evaluation mode."""
+    was = model.training
+    model.eval()
+    try:
+        parts = [model.method.classify(model.output(batch.x.to(device))).float() for batch in data.in_order(ROWS)]
+    finally:
+        model.train(was)
+    return torch.cat(parts) if parts else torch.empty(0, model.method.n_classes)
+
+
+@torch.no_grad()
+def sweep_posterior(model: CrowdModel, data: CrowdData, device: torch.device | str = "cpu") -> Tensor:
+    """p(class | x, labels) of every task, or p(class | x) where the method has no forecaster."""
+    was = model.training
+    model.eval()
+    parts = []
+    try:
+        for piece in data.in_order(ROWS):
+            batch = piece.to(device)
+            out = model.output(batch.x)
+            found = model.method.posterior(out, batch)
+            parts.append((model.method.classify(out).exp() if found is None else found).float())
+    finally:
+        model.train(was)
+    return torch.cat(parts) if parts else torch.empty(0, model.method.n_classes)

@@ -1,0 +1,115 @@
+"""Tables with a row for every worker: gathered for the workers of a batch only, and confusion matrices on top."""
+
+from __future__ import annotations
+
+from typing import Literal
+
+import torch
+import torch.nn.functional as F
+from torch import Tensor, nn
+
+from ..errors import ParameterError
+from .batch import CrowdBatch
+from .crowd import Crowd
+
+# From this many numbers on, a dense gradient and a dense step of Adam cost more than the batch itself.
+SPARSE_FROM = 400_000
+Start = Literal["eye", "tanno", "votes", "dawid_skene"]
+
+
+class WorkerTable(nn.Module):
+    """values[worker, ...] as a parameter; `rows(workers)` touches only the workers asked for."""
+
+    def __init__(self, values: Tensor, *, sparse: bool | None = None) -> None:
+        super().__init__()
+        self.shape = tuple(values.shape[1:])
+        self.sparse = values.numel() > SPARSE_FROM if sparse is None else sparse
+        self.weight = nn.Parameter(values.reshape(len(values), -1).clone())
+
+    def rows(self, workers: Tensor) -> Tensor:
+        """The rows of these workers."""
+        return F.embedding(workers, self.weight, sparse=self.sparse).view(-1, *self.shape)
+
+    def all(self) -> Tensor:
+        """The rows of all workers."""
+        return self.weight.view(-1, *self.shape)
+
+
+class ConfusionTable(nn.Module):
+    """A confusion matrix per worker, rows on the simplex.
+
+    `form="softmax"` takes row-wise softmax of free numbers, "softplus" normalises softplus of them (Tanno et al.).
+    Methods with a regulariser on all workers need `sparse=False`.
+    """
+
+    def __init__(self, logits: Tensor, *, form: Literal["softmax", "softplus"] = "softmax", sparse: bool | None = None):
+        super().__init__()
+        if form not in ("softmax", "softplus"):
+            raise ParameterError(f"form must be softmax or softplus, got {form!r}")
+        self.form = form
+        self.table = WorkerTable(logits, sparse=sparse)
+
+    def log_of(self, workers: Tensor) -> Tensor:
+        """Log confusion of these workers: worker, true, observed."""
+        return self._log(self.table.rows(workers))
+
+    def log_all(self) -> Tensor:
+        """Log confusion of every worker."""
+        return self._log(self.table.all())
+
+    def _log(self, logits: Tensor) -> Tensor:
+        if self.form == "softmax":
+            return torch.log_softmax(logits, dim=2)
+        positive = F.softplus(logits) + 1e-10
+        return positive.log() - positive.sum(2, keepdim=True).log()
+
+    def log_likelihood(self, log_proba: Tensor, batch: CrowdBatch) -> Tensor:
+        """log sum_k p(k | x) confusion[worker, k, label] of every label: A."""
+        log_confusion = self.log_of(batch.present[0])
+        return torch.logsumexp(log_proba.index_select(0, batch.row) + batch.said(log_confusion), dim=1)
+
+
+def starting_logits(crowd: Crowd, start: Start, *, scale: float = 1.0, form: str = "softmax") -> Tensor:
+    """Where confusion matrices begin: worker, true, observed.
+
+    "eye": scale × identity (softmax of it has diagonal .23 for ten classes at scale 1, .9996 at 10); "tanno": 6·I - 5 for
+    softplus, diagonal .956 for ten classes; "votes": log of the confusions against the majority; "dawid_skene": log of
+    Dawid & Skene's. The last two look at the labels.
+    """
+    k = crowd.n_classes
+    eye = torch.eye(k).expand(crowd.n_workers, k, k)
+    if start == "eye":
+        return scale * eye
+    if start == "tanno":
+        return 6.0 * eye - 5.0
+    if start == "votes":
+        confusion = vote_confusion(crowd)
+    elif start == "dawid_skene":
+        confusion = _dawid_skene(crowd)
+    else:
+        raise ParameterError(f"start must be eye, tanno, votes or dawid_skene, got {start!r}")
+    return confusion.log() if form == "softmax" else torch.expm1(confusion).clamp_min(1e-6).log()
+
+
+def vote_confusion(crowd: Crowd, smoothing: float = 1e-2) -> Tensor:
+    """Confusion of each worker against the soft majority vote, floored and normalised: worker, true, observed."""
+    counts = crowd.counts(crowd.soft_majority)
+    share = counts / counts.sum(2, keepdim=True).clamp_min(1e-12) + smoothing
+    return share / share.sum(2, keepdim=True)
+
+
+def _dawid_skene(crowd: Crowd) -> Tensor:
+    from ..aggregate.dawid_skene import DawidSkene
+
+    result = DawidSkene(max_iter=50, tol=1e-4).fit(annotations_of(crowd))
+    return torch.from_numpy(result.confusion).float()
+
+
+def annotations_of(crowd: Crowd):  # type: ignore[no-untyped-def]
+    """The crowd as Annotations, with codes for names."""
+    from ..annotations import Annotations
+
+    return Annotations.from_arrays(
+        crowd.task.numpy(), crowd.worker.numpy(), crowd.label.numpy(), weight=crowd.weight.numpy().astype(float),
+        tasks=range(crowd.n_tasks), workers=range(crowd.n_workers), classes=range(crowd.n_classes),
+    )  # fmt: skip
