@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import sys
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 from functools import cached_property
@@ -156,3 +157,14 @@ class Result:
         from .io.store import load
 
         return load(Path(folder))
+
+
+def versions() -> dict[str, str]:
+    """What a result was made with."""
+    from . import __version__
+
+    return {
+        "crowdwise": __version__,
+        "numpy": np.__version__,
+        "python": ".".join(map(str, sys.version_info[:3])),
+    }

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import sys
 import warnings
 from abc import ABC, abstractmethod
 from collections.abc import Mapping
@@ -17,7 +16,7 @@ from ..engine.em import Callback
 from ..errors import ConvergenceWarning, DataError, IdentifiabilityWarning, ParameterError
 from ..maths.skill import worker_skill
 from ..registry import card
-from ..result import Result
+from ..result import Result, versions
 from .gold import Gold, as_gold
 from .prior import as_prior
 
@@ -169,18 +168,8 @@ class Aggregator(ABC):
             n_iter=found.n_iter,
             converged=found.converged,
             extra=found.extra,
-            versions=_versions(),
+            versions=versions(),
         )
-
-
-def _versions() -> dict[str, str]:
-    from .. import __version__
-
-    return {
-        "crowdwise": __version__,
-        "numpy": np.__version__,
-        "python": ".".join(map(str, sys.version_info[:3])),
-    }
 
 
 def check_whole(name: str, value: int, *, low: int = 1) -> None:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass, fields
 from functools import cached_property
+from typing import Any
 
 import torch
 from torch import Tensor
@@ -13,8 +14,10 @@ from torch import Tensor
 class CrowdBatch:
     """x[B, ...], task[B] and the labels row[A], worker[A], label[A], weight[A] with row[a] in 0..B-1.
 
-    When several processes share a batch, each holds a part: `label_total` and `task_total` are sums over the whole batch
-    and `share` is this part's share of it, so that losses of the parts add up to the loss of the whole.
+    `place[A]` is each label's row in the Crowd, for methods that keep something for every label.
+
+    When several processes share a batch, each holds a part: `label_total` and `task_total` are sums over the whole
+    batch and `share` is this part's share of it, so that losses of the parts add up to the loss of the whole.
     """
 
     x: Tensor
@@ -23,6 +26,7 @@ class CrowdBatch:
     worker: Tensor
     label: Tensor
     weight: Tensor
+    place: Tensor
     task_weight: Tensor
     label_total: Tensor
     task_total: Tensor
@@ -33,10 +37,11 @@ class CrowdBatch:
 
     def to(self, device: torch.device | str) -> CrowdBatch:
         """The same batch on a device."""
-        moved = {f.name: getattr(self, f.name) for f in fields(self)}
-        return CrowdBatch(
-            **{name: v.to(device, non_blocking=True) if isinstance(v, Tensor) else v for name, v in moved.items()}
-        )
+        found = {f.name: getattr(self, f.name) for f in fields(self)}
+        moved: dict[str, Any] = {
+            name: v.to(device, non_blocking=True) if isinstance(v, Tensor) else v for name, v in found.items()
+        }
+        return CrowdBatch(**moved)
 
     @cached_property
     def present(self) -> tuple[Tensor, Tensor]:
@@ -46,7 +51,7 @@ class CrowdBatch:
 
     def mean_over_labels(self, values: Tensor) -> Tensor:
         """Weighted mean of values[A] over the labels of the whole batch (this process's share of the sum)."""
-        return (values * self.weight).sum() / self.label_total
+        return (values * self.weight * self.task_weight.index_select(0, self.row)).sum() / self.label_total
 
     def mean_over_tasks(self, values: Tensor) -> Tensor:
         """Weighted mean of values[B] over the tasks of the whole batch (this process's share of the sum)."""

@@ -50,7 +50,7 @@ class TensorBoard:
             from torch.utils.tensorboard import SummaryWriter
         except ModuleNotFoundError:
             raise MissingDependencyError("this tracker needs tensorboard: pip install 'crowdwise[torch]'") from None
-        self._writer: Any = SummaryWriter(str(folder))  # type: ignore[no-untyped-call]
+        self._writer: Any = SummaryWriter(str(folder))
 
     def epoch(self, history: History) -> None:
         """Write the last row."""

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass, fields, replace
 from functools import cached_property
+from typing import Any
 
 import numpy as np
 import polars as pl
@@ -19,8 +20,8 @@ from ..vocabulary import lookup, quote
 class Crowd:
     """Labels of `n_tasks` tasks as task, worker, label, weight, sorted by task; a task may have none.
 
-    `offset[task] : offset[task + 1]` are the rows of a task. Without rows it is only a shape, which is enough to build a
-    method whose weights come from a file.
+    `offset[task] : offset[task + 1]` are the rows of a task. Without rows it is only a shape, which is enough to
+    build a method whose weights come from a file.
     """
 
     n_tasks: int
@@ -44,13 +45,12 @@ class Crowd:
             task, n_tasks = _place(annotations, tasks)[annotations.task], len(tasks)
         order = np.argsort(task, kind="stable")
         weight = np.ones(len(task)) if annotations.weight is None else annotations.weight
-        columns = [torch.from_numpy(column[order].astype(np.int64)) for column in
-                   (task, annotations.worker, annotations.label)]  # fmt: skip
-        offset = np.searchsorted(task[order], np.arange(n_tasks + 1))
-        return cls(
-            n_tasks, annotations.n_workers, annotations.n_classes, *columns,
-            torch.from_numpy(weight[order].astype(np.float32)), torch.from_numpy(offset),
-        )  # fmt: skip
+        said, by, of = (
+            torch.from_numpy(c[order].astype(np.int64)) for c in (annotations.label, annotations.worker, task)
+        )
+        offset = torch.from_numpy(np.searchsorted(task[order], np.arange(n_tasks + 1)))
+        heavy = torch.from_numpy(weight[order].astype(np.float32))
+        return cls(n_tasks, annotations.n_workers, annotations.n_classes, of, by, said, heavy, offset)
 
     @classmethod
     def shape(cls, n_workers: int, n_classes: int, n_tasks: int = 0) -> Crowd:
@@ -108,8 +108,9 @@ class Crowd:
 
     def to(self, device: torch.device | str) -> Crowd:
         """The same crowd on a device."""
-        moved = {f.name: getattr(self, f.name) for f in fields(self)}
-        return Crowd(**{name: v.to(device) if isinstance(v, Tensor) else v for name, v in moved.items()})
+        found = {f.name: getattr(self, f.name) for f in fields(self)}
+        moved: dict[str, Any] = {name: v.to(device) if isinstance(v, Tensor) else v for name, v in found.items()}
+        return Crowd(**moved)
 
 
 def _place(annotations: Annotations, tasks: pl.Series) -> np.ndarray[tuple[int], np.dtype[np.int32]]:

@@ -56,7 +56,6 @@ class CrowdData:
         mine = tasks[rank::world]
         places, row = self.crowd.rows_of(mine) if world > 1 else (whole, _)
         crowd = self.crowd
-        weight = crowd.weight[places] * self.task_weight[mine][row]
         label_total = (crowd.weight[whole] * self.task_weight[crowd.task[whole]]).sum()
         return CrowdBatch(
             x=self.take(mine),
@@ -64,7 +63,8 @@ class CrowdData:
             row=row,
             worker=crowd.worker[places],
             label=crowd.label[places],
-            weight=weight,
+            weight=crowd.weight[places],
+            place=places,
             task_weight=self.task_weight[mine],
             label_total=label_total.clamp_min(1e-12),  # a batch of tasks without labels has nothing to average
             task_total=self.task_weight[tasks].sum(),
@@ -88,13 +88,17 @@ def as_features(x: Any) -> Tensor | Dataset[Any]:
         return x
     if hasattr(x, "to_numpy"):  # a frame of pandas or polars
         x = x.to_numpy()
-    if not isinstance(x, Tensor):
-        array = np.asarray(x)
-        if array.dtype.kind not in "fiub":
-            raise DataError(f"features must be numbers, got {array.dtype}; encode text or categories first")
-        if array.dtype.kind == "f" and array.dtype.itemsize > 4:
-            array = array.astype(np.float32)
-        x = torch.from_numpy(np.ascontiguousarray(array))
+    if isinstance(x, Tensor):
+        return _checked(x)
+    array = np.asarray(x)
+    if array.dtype.kind not in "fiub":
+        raise DataError(f"features must be numbers, got {array.dtype}; encode text or categories first")
+    if array.dtype.kind == "f" and array.dtype.itemsize > 4:
+        array = array.astype(np.float32)
+    return _checked(torch.from_numpy(np.ascontiguousarray(array)))
+
+
+def _checked(x: Tensor) -> Tensor:
     if x.dim() < 2:
         raise DataError(f"features must have a row a task, got shape {tuple(x.shape)}")
     if x.dtype in (torch.float32, torch.float64, torch.float16, torch.bfloat16):

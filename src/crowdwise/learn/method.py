@@ -53,6 +53,7 @@ class CrowdMethod(nn.Module):
     name: ClassVar[str]
     defaults: ClassVar[Defaults] = Defaults()
     needs_features: ClassVar[bool] = False  # then the constructor also takes n_features=
+    random_start: bool = False  # workers begin at random: to rename them is to start elsewhere
     restarts: ClassVar[bool] = False  # asks the sweep to give the net its first weights back
 
     def __init__(self, crowd: Crowd) -> None:
@@ -65,6 +66,9 @@ class CrowdMethod(nn.Module):
 
     def begin_epoch(self, sweep: Sweep) -> None:
         """An E-step over all training tasks, without gradients."""
+
+    def end_step(self, batch: CrowdBatch) -> None:
+        """After the optimizers' step on this batch: what a method learns without gradients."""
 
     def classify(self, out: Output) -> Tensor:
         """log p(class | x) of the trained classifier: B, K."""
@@ -113,7 +117,7 @@ class CrowdModel(nn.Module):
         k = self.method.n_classes
         if logits.dim() != 2 or logits.shape[1] != k:
             raise DataError(
-                f"the net gives an output of shape {tuple(logits.shape)} for {len(x)} tasks, but there are {k} classes; "
+                f"the net gives outputs of shape {tuple(logits.shape)} for {len(x)} tasks, but there are {k} classes; "
                 f"its last layer must have {k} outputs"
             )
         return Output(logits, self._seen.pop() if self._seen else None)

@@ -64,6 +64,14 @@ class Shared:
         return found
 
 
+def add_up(values: Tensor) -> Tensor:
+    """Sum of values over the processes that share the batch, without gradients."""
+    if torch.distributed.is_available() and torch.distributed.is_initialized():
+        values = values.clone()
+        torch.distributed.all_reduce(values)
+    return values
+
+
 def gather(values: Tensor) -> Tensor:
     """Rows of values[B, ...] of all processes that share the batch, with gradients; just `values` in one process.
 

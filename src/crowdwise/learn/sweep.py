@@ -52,17 +52,20 @@ def sweep_log_proba(model: CrowdModel, data: CrowdData, device: torch.device | s
 
 
 @torch.no_grad()
-def sweep_posterior(model: CrowdModel, data: CrowdData, device: torch.device | str = "cpu") -> Tensor:
-    """p(class | x, labels) of every task, or p(class | x) where the method has no forecaster."""
+def sweep_both(model: CrowdModel, data: CrowdData, device: torch.device | str = "cpu") -> tuple[Tensor, Tensor]:
+    """log p(class | x) and p(class | x, labels) of every task; the latter is the former without a forecaster."""
     was = model.training
     model.eval()
-    parts = []
+    k = model.method.n_classes
+    alone, together = [torch.empty(0, k)], [torch.empty(0, k)]
     try:
         for piece in data.in_order(ROWS):
             batch = piece.to(device)
             out = model.output(batch.x)
+            log_proba = model.method.classify(out).float()
             found = model.method.posterior(out, batch)
-            parts.append((model.method.classify(out).exp() if found is None else found).float())
+            alone.append(log_proba)
+            together.append(log_proba.exp() if found is None else found.float())
     finally:
         model.train(was)
-    return torch.cat(parts) if parts else torch.empty(0, model.method.n_classes)
+    return torch.cat([part.to(device) for part in alone]), torch.cat([part.to(device) for part in together])

@@ -8,6 +8,7 @@ import torch
 import torch.nn.functional as F
 from torch import Tensor, nn
 
+from ..annotations import Annotations
 from ..errors import ParameterError
 from .batch import CrowdBatch
 from .crowd import Crowd
@@ -72,13 +73,13 @@ class ConfusionTable(nn.Module):
 def starting_logits(crowd: Crowd, start: Start, *, scale: float = 1.0, form: str = "softmax") -> Tensor:
     """Where confusion matrices begin: worker, true, observed.
 
-    "eye": scale × identity (softmax of it has diagonal .23 for ten classes at scale 1, .9996 at 10); "tanno": 6·I - 5 for
-    softplus, diagonal .956 for ten classes; "votes": log of the confusions against the majority; "dawid_skene": log of
-    Dawid & Skene's. The last two look at the labels.
+    "eye": scale × identity (softmax of it has diagonal .23 for ten classes at scale 1, .9996 at 10); "tanno": 6·I - 5
+    for softplus, diagonal .956 for ten classes; "votes": log of the confusions against the majority; "dawid_skene":
+    log of Dawid & Skene's. The last two look at the labels.
     """
     k = crowd.n_classes
     eye = torch.eye(k).expand(crowd.n_workers, k, k)
-    if start == "eye":
+    if start == "eye" or (start == "dawid_skene" and not len(crowd)):  # without labels there is nothing to fit
         return scale * eye
     if start == "tanno":
         return 6.0 * eye - 5.0
@@ -98,6 +99,19 @@ def vote_confusion(crowd: Crowd, smoothing: float = 1e-2) -> Tensor:
     return share / share.sum(2, keepdim=True)
 
 
+def expected_confusion(crowd: Crowd, posterior: Tensor, strength: float = 1.0) -> Tensor:
+    """Confusion of each worker under posterior[task, class], shrunk to the crowd's: worker, true, observed.
+
+    `strength` × sqrt(K) pseudo-counts a row are laid out as the whole crowd errs, so that a worker with few labels
+    is taken for an average one.
+    """
+    counts = crowd.counts(posterior)
+    pooled = counts.sum(0) + 0.1
+    pooled = pooled / pooled.sum(1, keepdim=True)
+    counts = counts + (strength * float(crowd.n_classes) ** 0.5) * pooled
+    return counts / counts.sum(2, keepdim=True)
+
+
 def _dawid_skene(crowd: Crowd) -> Tensor:
     from ..aggregate.dawid_skene import DawidSkene
 
@@ -105,10 +119,8 @@ def _dawid_skene(crowd: Crowd) -> Tensor:
     return torch.from_numpy(result.confusion).float()
 
 
-def annotations_of(crowd: Crowd):  # type: ignore[no-untyped-def]
+def annotations_of(crowd: Crowd) -> Annotations:
     """The crowd as Annotations, with codes for names."""
-    from ..annotations import Annotations
-
     return Annotations.from_arrays(
         crowd.task.numpy(), crowd.worker.numpy(), crowd.label.numpy(), weight=crowd.weight.numpy().astype(float),
         tasks=range(crowd.n_tasks), workers=range(crowd.n_workers), classes=range(crowd.n_classes),

@@ -45,9 +45,10 @@ def train(
     """Train the model in place and return what happened.
 
     Where you say nothing, the method's paper decides: epochs, batch size, learning rates. `criterion(model)`, higher is
-    better, is asked after every epoch: the weights of the best epoch are kept, and `patience` epochs without a better one
-    end the training. `folder` takes a checkpoint after every epoch and every `every` steps; `resume=True` goes on from it
-    to the same weights as an uninterrupted run. A launched Lightning `fabric` brings devices, precision and processes.
+    better, is asked after every epoch: the weights of the best epoch are kept, and `patience` epochs without a better
+    one end the training. `folder` takes a checkpoint after every epoch and every `every` steps; `resume=True` goes on
+    from it to the same weights as an uninterrupted run.
+    A launched Lightning `fabric` brings devices, precision and processes.
     """
     defaults = model.method.defaults
     epochs = defaults.epochs if epochs is None else epochs
@@ -146,6 +147,8 @@ class _Loop:
         self.processes.backward(loss)
         for optimizer in self.optimizers:
             optimizer.step()
+        with torch.no_grad():
+            self.model.method.end_step(batch)
         for name, term in [("loss", loss), *terms.items()]:
             self.sums[name] = self.sums.get(name, 0.0) + float(term.detach())
 
@@ -164,8 +167,9 @@ class _Loop:
             self.history.stopped_early = True
         if self.scheduler is not None:
             self.scheduler.step()
-        if self.processes.rank == 0 and any([callback.epoch(self.history) for callback in self.callbacks]):
-            self.history.stopped_early = True
+        if self.processes.rank == 0:
+            asked = [callback.epoch(self.history) for callback in self.callbacks]  # every one of them is called
+            self.history.stopped_early |= any(asked)
         if self.processes.world > 1:  # all processes stop together
             stop = self.processes.total(torch.tensor(float(self.history.stopped_early)))
             self.history.stopped_early = bool(stop > 0)

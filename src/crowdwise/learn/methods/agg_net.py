@@ -3,7 +3,7 @@
     E   log q_i(k) = log f_k(x_i) + sum_w log confusion[w, k, y_iw]           (+ constant)
     M   confusion[w, k, l] ∝ sum_i q_i(k) [y_iw = l] + smoothing,   f minimises -sum_i sum_k q_i(k) log f_k(x_i)
 
-One E-step before each epoch, from the soft majority vote. With a linear net it is Raykar's method.
+One E-step before each epoch, from the soft majority vote. With a linear net it is Raykar's method (`raykar`).
 Fails where workers copy each other (their votes multiply) and, with one label per task, turns into vanilla training.
 Albarqouni et al. 2016, doi:10.1109/TMI.2016.2528120; Raykar et al. 2010, jmlr v11/raykar10a.
 """
@@ -13,42 +13,40 @@ from __future__ import annotations
 import torch
 from torch import Tensor
 
-from ..batch import CrowdBatch
+from ...aggregate.base import check_number, check_whole
 from ..crowd import Crowd
-from ..method import CrowdMethod, Defaults, Output
+from ..em import EMMethod
+from ..method import Defaults
+from ..simplex import diagonal_matrix, rows_to_one
 from ..sweep import Sweep
 
 
-class AggNet(CrowdMethod):
+class AggNet(EMMethod):
     """Deep EM. `smoothing` pseudo-counts keep confusions positive; `inner` epochs pass between two E-steps."""
 
     name = "agg_net"
     defaults = Defaults(epochs=50, batch_size=64, lr=1e-3)
-    target: Tensor
     matrices: Tensor
+    pseudo: Tensor
 
     def __init__(self, crowd: Crowd, *, smoothing: float = 0.01, inner: int = 1) -> None:
+        check_number("smoothing", smoothing, low=0)
+        check_whole("inner", inner, low=1)
         super().__init__(crowd)
-        self.smoothing, self.inner = smoothing, inner
-        self.register_buffer("target", crowd.soft_majority.clone())
-        self.register_buffer("matrices", self._m_step(crowd, crowd.soft_majority))
+        self.inner = inner
+        self.register_buffer("pseudo", diagonal_matrix(crowd.n_classes, smoothing, smoothing), persistent=False)
+        self.register_buffer("matrices", self._m_step(crowd))
 
     def begin_epoch(self, sweep: Sweep) -> None:
         """The E-step under the classifier as it is, and the confusions that go with it."""
         if sweep.epoch == 0 or sweep.epoch % self.inner:
             return
-        log_q = sweep.log_proba + sweep.crowd.evidence(self.matrices.log())
-        self.target = torch.softmax(log_q, dim=1)
-        self.matrices = self._m_step(sweep.crowd, self.target)
-
-    def loss(self, out: Output, batch: CrowdBatch) -> dict[str, Tensor]:
-        """Cross-entropy of the classifier to the posterior."""
-        return {"cross_entropy": -batch.mean_over_tasks((self.target[batch.task] * out.log_proba).sum(1))}
+        self.target = torch.softmax(sweep.log_proba + sweep.crowd.evidence(self.matrices.log()), dim=1)
+        self.matrices = self._m_step(sweep.crowd)
 
     def confusion(self) -> Tensor:
         """The confusions of the last M-step."""
         return self.matrices
 
-    def _m_step(self, crowd: Crowd, posterior: Tensor) -> Tensor:
-        counts = crowd.counts(posterior) + self.smoothing
-        return counts / counts.sum(2, keepdim=True)
+    def _m_step(self, crowd: Crowd) -> Tensor:
+        return rows_to_one(crowd.counts(self.target) + self.pseudo)

@@ -9,12 +9,14 @@ Cao et al. 2019, arXiv:1905.13436 (seed of W: eq. 2).
 
 from __future__ import annotations
 
+import math
+from collections.abc import Sequence
 from typing import Literal
 
 import torch
-import torch.nn.functional as F
 from torch import Tensor, nn
 
+from ...aggregate.base import check_number
 from ...errors import ParameterError
 from ..batch import CrowdBatch
 from ..crowd import Crowd
@@ -23,34 +25,41 @@ from ..processes import gather
 from ..tables import WorkerTable
 
 Divergence = Literal["kl", "chi2", "js"]
-FLOOR = 1e-3  # a learnt class prior stays above it: K is bounded by 1 / prior
+FLOOR = 1e-3  # a class prior stays above it, or above a tenth of its even share: K is bounded by 1 / prior
 
 
 class MaxMIG(CrowdMethod):
-    """`divergence` is kl, chi2 (Pearson) or js; `prior` is fixed ("uniform", "votes") or "learnt"."""
+    """`divergence` is kl, chi2 (Pearson) or js.
+
+    `prior` is fixed ("uniform", "votes", or a probability for each class in class order) or "learnt" from the votes on.
+    """
 
     name = "max_mig"
     defaults = Defaults(epochs=50, batch_size=64, lr=1e-3, worker_lr=1e-4)
 
     def __init__(
-        self, crowd: Crowd, *, divergence: Divergence = "kl", prior: Literal["uniform", "votes", "learnt"] = "uniform"
+        self,
+        crowd: Crowd,
+        *,
+        divergence: Divergence = "kl",
+        prior: Literal["uniform", "votes", "learnt"] | Sequence[float] = "uniform",
+        smoothing: float = 1e-4,
     ) -> None:
+        check_number("smoothing", smoothing, above=0)
         super().__init__(crowd)
         if divergence not in ("kl", "chi2", "js"):
             raise ParameterError(f"divergence must be kl, chi2 or js, got {divergence!r}")
-        if prior not in ("uniform", "votes", "learnt"):
-            raise ParameterError(f"prior must be uniform, votes or learnt, got {prior!r}")
         self.divergence = divergence
-        self.table = WorkerTable(_vote_weights(crowd))  # worker, class, label
-        start = torch.zeros(crowd.n_classes)
-        if prior != "uniform" and bool(crowd.labelled.any()):
-            start = crowd.soft_majority[crowd.labelled].mean(0).clamp_min(FLOOR).log()
-        self.rho = nn.Parameter(start, requires_grad=prior == "learnt")
+        self.floor = min(FLOOR, 0.1 / crowd.n_classes)
+        self.table = WorkerTable(_vote_weights(crowd, smoothing))  # worker, class, label
+        share = _class_prior(crowd, prior).clamp_min(2 * self.floor)
+        share = (share / share.sum() - self.floor) / (1 - crowd.n_classes * self.floor)
+        self.rho = nn.Parameter(share.log(), requires_grad=isinstance(prior, str) and prior == "learnt")
 
     def log_prior(self) -> Tensor:
         """Log of the class prior, floored."""
-        k = self.n_classes
-        return torch.log(torch.softmax(self.rho, 0) * (1 - k * FLOOR) + FLOOR) if k * FLOOR < 1 else self.rho * 0
+        free = 1 - self.n_classes * self.floor
+        return torch.log(torch.softmax(self.rho, 0) * free + self.floor)
 
     def aggregate(self, batch: CrowdBatch) -> Tensor:
         """log g, what the labels alone say: B, K. A task without labels has the class prior."""
@@ -59,34 +68,62 @@ class MaxMIG(CrowdMethod):
 
     def loss(self, out: Output, batch: CrowdBatch) -> dict[str, Tensor]:
         """Minus the mutual-information gain of the whole batch."""
-        log_h, log_g = gather(out.log_proba), gather(self.aggregate(batch))
-        return {"mig": -mutual_information_gain(log_h, log_g, self.log_prior(), self.divergence) * batch.share}
+        log_h, log_g, weight = map(gather, (out.log_proba, self.aggregate(batch), batch.task_weight))
+        gain = mutual_information_gain(log_h, log_g, self.log_prior(), self.divergence, weight)
+        return {"mig": -gain * batch.share}
 
     def posterior(self, out: Output, batch: CrowdBatch) -> Tensor:
         """h · g / prior, normalised."""
         return torch.softmax(out.log_proba + self.aggregate(batch) - self.log_prior(), dim=1)
 
 
-def mutual_information_gain(log_h: Tensor, log_g: Tensor, log_prior: Tensor, divergence: Divergence) -> Tensor:
-    """The gain of log_h[B, K] and log_g[B, K]; the sum over pairs is taken in full, (B × B)."""
-    b = len(log_h)
+def mutual_information_gain(
+    log_h: Tensor, log_g: Tensor, log_prior: Tensor, divergence: Divergence, weight: Tensor | None = None
+) -> Tensor:
+    """The gain of log_h[B, K] and log_g[B, K] under task weights[B]; all B × (B - 1) pairs count."""
+    w = torch.ones_like(log_h[:, 0]) if weight is None else weight.to(log_h)
     log_own = torch.logsumexp(log_h + log_g - log_prior, dim=1)  # log K_ii
+    gain = (w * own_term(log_own, divergence)).sum() / w.sum()
+    if len(log_h) < 2:
+        return gain
     pairs = (log_h - log_prior).exp() @ log_g.exp().T  # K_ij
-    off = ~torch.eye(b, dtype=torch.bool, device=log_h.device)
+    both = torch.outer(w, w).fill_diagonal_(0.0)
+    return gain - (both * pair_term(pairs, divergence)).sum() / both.sum()
+
+
+def own_term(log_own: Tensor, divergence: Divergence) -> Tensor:
+    """∂f(K) from log K: 1 + log K, 2 (K - 1), log 2K / (1 + K)."""
     if divergence == "kl":
-        gain, cost = 1 + log_own, pairs
-    elif divergence == "chi2":
-        gain, cost = 2 * (log_own.exp() - 1), pairs.square() - 1
-    else:
-        log_pairs = pairs.clamp_min(1e-30).log()
-        gain = log_own - F.softplus(log_own) + torch.log(torch.tensor(2.0))
-        cost = F.softplus(log_pairs) - torch.log(torch.tensor(2.0))
-    if b < 2:
-        return gain.mean()
-    return gain.mean() - (cost * off).sum() / (b * (b - 1))
+        return 1 + log_own
+    if divergence == "chi2":
+        return 2 * torch.expm1(log_own)
+    return math.log(2) + nn.functional.logsigmoid(log_own)
 
 
-def _vote_weights(crowd: Crowd) -> Tensor:
+def pair_term(pairs: Tensor, divergence: Divergence) -> Tensor:
+    """f*(∂f(K)): K, K² - 1, log (1 + K) / 2. K is at most 1 / the smallest prior, so nothing overflows."""
+    if divergence == "kl":
+        return pairs
+    if divergence == "chi2":
+        return pairs.square() - 1
+    return torch.log1p(pairs) - math.log(2)
+
+
+def _vote_weights(crowd: Crowd, smoothing: float) -> Tensor:
     """Eq. 2: log of each worker's label shares under the soft majority, over the tasks that he labelled."""
     counts = crowd.counts(crowd.soft_majority)
-    return torch.log(counts / counts.sum(2, keepdim=True).clamp_min(1e-12) + 1e-4)
+    return torch.log(counts / counts.sum(2, keepdim=True).clamp_min(1e-12) + smoothing)
+
+
+def _class_prior(crowd: Crowd, prior: str | Sequence[float]) -> Tensor:
+    k = crowd.n_classes
+    if not isinstance(prior, str):
+        given = torch.tensor([float(p) for p in prior])
+        if len(given) != k or not bool((given > 0).all()) or abs(float(given.sum()) - 1) > 1e-4:
+            raise ParameterError(f"prior must be {k} positive numbers that sum to 1, got {prior!r}")
+        return given
+    if prior not in ("uniform", "votes", "learnt"):
+        raise ParameterError(f"prior must be uniform, votes, learnt or a probability for each class, got {prior!r}")
+    if prior == "uniform" or not bool(crowd.labelled.any()):
+        return torch.full((k,), 1 / k)
+    return crowd.soft_majority[crowd.labelled].mean(0)

@@ -17,6 +17,7 @@ from ...errors import ParameterError
 from ..batch import CrowdBatch
 from ..crowd import Crowd
 from ..method import CrowdMethod, Defaults, Output
+from ..targets import vote_targets
 
 
 class Vanilla(CrowdMethod):
@@ -29,17 +30,14 @@ class Vanilla(CrowdMethod):
         super().__init__(crowd)
         if targets not in ("soft", "hard", "each"):
             raise ParameterError(f"targets must be soft, hard or each, got {targets!r}")
-        self.targets = targets
+        self.targets: Literal["soft", "hard", "each"] = targets
 
     def loss(self, out: Output, batch: CrowdBatch) -> dict[str, Tensor]:
         """Cross-entropy to the votes."""
         if self.targets == "each":
             said = out.log_proba[batch.row, batch.label]
             return {"cross_entropy": -batch.mean_over_labels(said)}
-        votes = batch.votes(self.n_classes)
-        if self.targets == "hard":
-            votes = (votes == votes.amax(1, keepdim=True)).to(votes.dtype)
-        target = votes / votes.sum(1, keepdim=True).clamp_min(1e-12)
+        target = vote_targets(batch, self.n_classes, self.targets)
         return {"cross_entropy": -batch.mean_over_tasks((target * out.log_proba).sum(1))}
 
     def posterior(self, out: Output, batch: CrowdBatch) -> Tensor | None:  # noqa: ARG002

@@ -1,0 +1,273 @@
+"""CrowdClassifier: fit on features and raw labels, then predict, forecast, judge the workers."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from copy import deepcopy
+from importlib import import_module
+from inspect import signature
+from pathlib import Path
+from typing import Any, Self
+
+import numpy as np
+import numpy.typing as npt
+import polars as pl
+import torch
+from torch import nn
+
+from ..annotations import Annotations
+from ..errors import DataError, ParameterError
+from ..registry import learner
+from ..result import Result
+from ..vocabulary import as_series, lookup, quote
+from .callbacks import Callback
+from .crowd import Crowd
+from .data import CrowdData, as_features
+from .history import History
+from .method import CrowdMethod, CrowdModel, last_linear
+from .optimizers import make_optimizers
+from .outcome import outcome
+from .selection import HeldOut, Kind, hold_out
+from .sweep import sweep_both
+from .train import train
+
+F8 = npt.NDArray[np.float64]
+
+
+class CrowdClassifier:
+    """A classifier trained on what the crowd said.
+
+    `net`: "linear", "mlp", "cnn", any Module with one output a class, or a function (input shape, classes) -> Module.
+    `method`: a name of `registry.LEARNERS`, with `params` of its own. What is None follows the method's paper. The
+    epoch that best foretells the labels of a `validation` share of tasks is kept (0: the last one, on all tasks), by
+    `criterion`; `refit=True` trains again on all tasks for that many epochs.
+
+    >>> import numpy as np, crowdwise as cw
+    >>> votes = cw.Annotations.from_arrays([0, 0, 1, 1], ["a", "b", "a", "b"], ["x", "x", "y", "y"])
+    >>> fitted = CrowdClassifier("linear", "ccem", epochs=60, validation=0).fit(np.array([[-2.0], [2.0]]), votes)
+    >>> fitted.predict([[-1.0]])
+    array(['x'], dtype='<U1')
+    """
+
+    def __init__(
+        self,
+        net: Any = "mlp",
+        method: str = "max_mig",
+        *,
+        params: Mapping[str, Any] | None = None,
+        epochs: int | None = None,
+        batch_size: int | None = None,
+        lr: float | None = None,
+        worker_lr: float | None = None,
+        weight_decay: float | None = None,
+        validation: float = 0.15,
+        criterion: Kind = "likelihood",
+        patience: int | None = None,
+        refit: bool = False,
+        balance: bool = False,
+        device: str = "cpu",
+        fabric: Any = None,
+        callbacks: Sequence[Callback] = (),
+        folder: str | Path | None = None,
+        resume: bool = False,
+        seed: int = 0,
+    ) -> None:
+        self.net, self.method, self.params = net, method, params
+        self.epochs, self.batch_size = epochs, batch_size
+        self.lr, self.worker_lr, self.weight_decay = lr, worker_lr, weight_decay
+        self.validation, self.criterion, self.patience, self.refit = validation, criterion, patience, refit
+        self.balance, self.device, self.fabric = balance, device, fabric
+        self.callbacks, self.folder, self.resume, self.seed = callbacks, folder, resume, seed
+
+    # ---------------------------------------------------------------- fitting
+    def fit(self, X: Any, y: Any, *, tasks: Any = None) -> Self:
+        """Learn from features X and Annotations y; rows of X follow `tasks`, by default y.tasks.
+
+        y may also be a wide matrix, one column a worker (missing: nan or -1), or one label a row.
+        """
+        x = as_features(X)
+        n = len(x)  # type: ignore[arg-type]
+        votes, names = _votes(y, tasks, n)
+        if votes.n_classes < 2:
+            raise DataError(f"there is only one class, {votes.classes[0]!r}; a classifier needs two")
+        crowd = Crowd.of(votes, names)
+        self._names(votes, names)
+        epochs = self._learn(x, crowd, None) if not self.refit else self._learn(x, crowd, None, final=False)
+        if self.refit and self.validation:
+            chosen = self.history_
+            self._learn(x, crowd, epochs)
+            self.history_.best_epoch = chosen.best_epoch
+        self.result_ = outcome(self, votes, CrowdData(x, crowd))
+        self.confusion_ = self.result_.confusion
+        return self
+
+    def _names(self, votes: Annotations, names: pl.Series) -> None:
+        self.classes_ = votes.classes.to_numpy()
+        self.class_names_, self.workers_, self.tasks_ = votes.classes, votes.workers, names
+
+    def _learn(self, x: Any, crowd: Crowd, epochs: int | None, *, final: bool = True) -> int:
+        """Build and train; the number of epochs after which the best weights were found."""
+        refitting = epochs is not None
+        criterion, labels = None, crowd
+        if self.validation and not refitting:
+            labels, held = hold_out(crowd, self.validation, self.seed)
+        data = CrowdData(x, labels, balance=self.balance)
+        self.model_ = self._build(data)
+        if self.validation and not refitting:
+            criterion = HeldOut(data, held, self.criterion, self._device())
+        d = self.model_.method.defaults
+        optimizers = make_optimizers(
+            self.model_,
+            lr=d.lr if self.lr is None else self.lr,
+            worker_lr=(d.worker_lr if self.lr is None else None) if self.worker_lr is None else self.worker_lr,
+            weight_decay=d.weight_decay if self.weight_decay is None else self.weight_decay,
+        )
+        size = self.batch_size if self.batch_size is not None else (d.batch_size or len(data))
+        self.history_: History = train(
+            self.model_, data, optimizer=optimizers, epochs=epochs or self.epochs, batch_size=size,
+            criterion=criterion, patience=None if refitting else self.patience, callbacks=self.callbacks,
+            fabric=self.fabric, folder=self.folder if final else None, resume=self.resume and final, seed=self.seed,
+        )  # fmt: skip
+        return self.history_.best_epoch or len(self.history_)
+
+    def _build(self, data: CrowdData) -> CrowdModel:
+        with torch.random.fork_rng(devices=[]):
+            torch.manual_seed(self.seed)
+            net = self._make_net(data)
+            method = self._make_method(data.crowd, net)
+        return CrowdModel(net, method).to(self._device())
+
+    def _make_net(self, data: CrowdData) -> nn.Module:
+        self.input_shape_ = tuple(data.take(torch.arange(1)).shape[1:])
+        return self.rebuild_net(self.net, data.crowd.n_classes)
+
+    def rebuild_net(self, net: Any, n_classes: int | None = None) -> nn.Module:
+        """The net that `net` (or, when None, the constructor's parameter) describes."""
+        net = self.net if net is None else net
+        k = len(self.classes_) if n_classes is None else n_classes
+        if isinstance(net, str):
+            from .nets import make_net
+
+            return make_net(net, self.input_shape_, k)
+        if isinstance(net, nn.Module):
+            return deepcopy(net)
+        if callable(net):
+            made: nn.Module = net(self.input_shape_, k)
+            return made
+        raise ParameterError(f"net must be a name, a Module or a function, got {type(net).__name__}")
+
+    def _make_method(self, crowd: Crowd, net: nn.Module) -> CrowdMethod:
+        cls = method_class(self.method)
+        params = dict(self.params or {})
+        known = [p for p in signature(cls.__init__).parameters if p not in ("self", "crowd", "n_features")]
+        for name in params:
+            if name not in known:
+                raise ParameterError(f"{self.method} has no parameter {name!r}; it has {', '.join(known) or 'none'}")
+        if cls.needs_features:
+            params["n_features"] = last_linear(net).in_features
+        return cls(crowd, **params)
+
+    def _device(self) -> torch.device:
+        return torch.device(self.device) if self.fabric is None else torch.device(self.fabric.device)
+
+    # ---------------------------------------------------------------- using it
+    def predict_proba(self, X: Any) -> F8:
+        """p(class | x): task, class, in the order of `classes_`."""
+        return self._sweep(X, None)[0]
+
+    def predict(self, X: Any) -> npt.NDArray[Any]:
+        """The most probable class of every row."""
+        return np.asarray(self.classes_[self.predict_proba(X).argmax(axis=1)])
+
+    def forecast_proba(self, X: Any, votes: Any, *, tasks: Any = None) -> F8:
+        """p(class | x, labels): what features and crowd say together, for workers seen in training."""
+        if "forecast" not in learner(self.method).can:
+            raise ParameterError(f"{self.method} has no forecaster; predict_proba is all it knows")
+        return self._sweep(X, (votes, tasks))[1]
+
+    def _sweep(self, X: Any, said: tuple[Any, Any] | None) -> tuple[F8, F8]:
+        if not hasattr(self, "model_"):
+            raise ParameterError("this CrowdClassifier is not fitted yet; call fit first")
+        x = as_features(X)
+        n = len(x)  # type: ignore[arg-type]
+        k, m = len(self.classes_), len(self.workers_)
+        crowd = Crowd.shape(m, k, n) if said is None else self._crowd(*said, n)
+        data = CrowdData(x, crowd)
+        shape = tuple(data.take(torch.arange(min(n, 1))).shape[1:])
+        if shape != self.input_shape_:
+            raise DataError(
+                f"the features have shape {shape} a task, the classifier was trained on {self.input_shape_}"
+            )
+        log_proba, posterior = sweep_both(self.model_, data, self._device())
+        return tuple(p.cpu().double().numpy() for p in (log_proba.exp(), posterior))  # type: ignore[return-value]
+
+    def _crowd(self, votes: Any, tasks: Any, n: int) -> Crowd:
+        """New votes in the codes of training."""
+        found, names = _votes(votes, tasks, n)
+        parts = []
+        for what, old, new in (("worker", self.workers_, found.workers), ("class", self.class_names_, found.classes)):
+            at, known = lookup(old, new if new.dtype == old.dtype else new.cast(old.dtype, strict=False))
+            if not known.all():
+                raise DataError(f"{what} {quote(new.filter(pl.Series(~known)))} was not seen in training")
+            parts.append(torch.from_numpy(at.astype(np.int64)))
+        crowd = Crowd.of(found, names)
+        fields = dict(vars(crowd), worker=parts[0][crowd.worker], label=parts[1][crowd.label])
+        fields |= {"n_workers": len(self.workers_), "n_classes": len(self.classes_)}
+        return Crowd(**{name: fields[name] for name in Crowd.__dataclass_fields__})
+
+    # ---------------------------------------------------------------- saving, scikit-learn's habits
+    def save(self, folder: str | Path, *, force: bool = False) -> None:
+        """Weights, names and the result, without pickle."""
+        from .store import save
+
+        save(self, Path(folder), force=force)
+
+    @classmethod
+    def load(cls, folder: str | Path, net: nn.Module | None = None) -> CrowdClassifier:
+        """What `save` wrote; `net` is needed again when it was a Module of your own."""
+        from .store import load
+
+        return load(Path(folder), net)
+
+    def get_params(self, deep: bool = True) -> dict[str, Any]:  # noqa: ARG002
+        """The constructor's parameters by name."""
+        return {name: getattr(self, name) for name in signature(type(self).__init__).parameters if name != "self"}
+
+    def set_params(self, **params: Any) -> Self:
+        """Set constructor parameters by name."""
+        known = self.get_params()
+        for name, value in params.items():
+            if name not in known:
+                raise ParameterError(f"CrowdClassifier has no parameter {name!r}; it has {', '.join(known)}")
+            setattr(self, name, value)
+        return self
+
+    result_: Result
+
+
+def method_class(name: str) -> type[CrowdMethod]:
+    """The class of a training method."""
+    module, _, cls = learner(name).where.partition(":")
+    found: type[CrowdMethod] = getattr(import_module(module), cls)
+    return found
+
+
+def _votes(y: Any, tasks: Any, n: int) -> tuple[Annotations, pl.Series]:
+    """Annotations and the names of the features' rows."""
+    if isinstance(y, Annotations):
+        names = y.tasks if tasks is None else as_series(tasks, "task")
+        if tasks is None and len(names) != n:
+            raise DataError(
+                f"there are {n:,} rows of features for {len(names):,} tasks; say with tasks= which row is which"
+            )
+    else:
+        matrix = np.asarray(y)
+        names = pl.Series("task", np.arange(n) if tasks is None else tasks)
+        if len(matrix) != n:
+            raise DataError(f"y has {len(matrix):,} rows and X has {n:,}; one row a task is needed")
+        matrix = matrix[:, None] if matrix.ndim == 1 else matrix
+        missing = -1 if matrix.dtype.kind in "if" else None
+        y = Annotations.from_matrix(matrix, tasks=names, missing=missing)
+    if len(names) != n:
+        raise DataError(f"tasks= names {len(names):,} tasks, X has {n:,} rows")
+    return y, names

@@ -1,0 +1,78 @@
+"""Doctor Net: a head per worker on shared features, each trained on its worker's labels; their mean decides.
+
+    p_w(x) = softmax(V phi(x) + V_w phi(x)),   cross-entropy of p_w(x_i) to y_iw,   p(x) = mean_w p_w(x)
+
+V is the net's own last layer, which all heads share, and V_w what worker w does differently, at first nothing: the same
+family as free heads, but a worker with few labels stays near the others. Every worker learns to be predicted, not to be
+corrected: a crowd whose mean errs, errs still (case 2 of Max-MIG's experiments).
+Guan, Gulshan, Dai & Hinton 2018, Who said what, arXiv:1703.08774.
+"""
+
+from __future__ import annotations
+
+import torch
+from torch import Tensor
+
+from ..batch import CrowdBatch
+from ..crowd import Crowd
+from ..method import CrowdMethod, Defaults, Output
+from ..tables import WorkerTable
+
+# Tasks × workers × classes that are in memory at once when all heads speak.
+CHUNK = 2_000_000
+
+
+class DoctorNet(CrowdMethod):
+    """Heads on what the net's last linear layer sees; a step touches only the heads of the batch's workers."""
+
+    name = "doctor_net"
+    defaults = Defaults(epochs=50, batch_size=64, lr=1e-3)
+    needs_features = True
+    heard: Tensor
+
+    def __init__(self, crowd: Crowd, *, n_features: int, sparse: bool | None = None) -> None:
+        super().__init__(crowd)
+        # The last number of a row is the bias.
+        self.heads = WorkerTable(torch.zeros(crowd.n_workers, crowd.n_classes, n_features + 1), sparse=sparse)
+        heard = torch.zeros(crowd.n_workers).index_fill(0, crowd.worker.unique(), 1.0)
+        self.register_buffer("heard", heard)
+
+    def loss(self, out: Output, batch: CrowdBatch) -> dict[str, Tensor]:
+        """Cross-entropy of each head to its worker's labels."""
+        found, place = batch.present
+        heads = self.heads.rows(found).index_select(0, place)  # label, class, feature
+        own = torch.einsum("akd,ad->ak", heads, _with_one(out).index_select(0, batch.row))
+        log_p = torch.log_softmax(out.logits.index_select(0, batch.row) + own, dim=1)
+        said = log_p.gather(1, batch.label[:, None]).squeeze(1)
+        return {"cross_entropy": -batch.mean_over_labels(said)}
+
+    def shares(self) -> Tensor:
+        """Weight of every head in the mean: equal among the workers who labelled something."""
+        heard = self.heard if bool(self.heard.any()) else torch.ones_like(self.heard)
+        return heard / heard.sum()
+
+    def speak(self, out: Output, workers: Tensor) -> Tensor:
+        """What the heads of these workers say: B, worker, K."""
+        own = torch.einsum("wkd,bd->bwk", self.heads.rows(workers), _with_one(out))
+        return torch.softmax(out.logits[:, None] + own, dim=2)
+
+    def classify(self, out: Output) -> Tensor:
+        """log of the heads' weighted mean, a chunk of heads at a time."""
+        share = self.shares()
+        speakers = share.nonzero().squeeze(1)
+        width = max(1, CHUNK // max(1, out.logits.numel()))
+        total = torch.zeros_like(out.logits)
+        for part in speakers.split(width):
+            total = total + torch.einsum("w,bwk->bk", share[part].to(total), self.speak(out, part))
+        return total.clamp_min(1e-12).log()
+
+    def posterior(self, out: Output, batch: CrowdBatch) -> Tensor | None:  # noqa: ARG002
+        """Heads predict workers, not workers given the truth: no forecaster."""
+        return None
+
+
+def _with_one(out: Output) -> Tensor:
+    """The net's features with a column of ones: B, D + 1."""
+    if out.features is None:
+        raise ValueError("the net's features were not tapped; wrap net and method in a CrowdModel")
+    return torch.cat([out.features, out.features.new_ones(len(out.features), 1)], dim=1)

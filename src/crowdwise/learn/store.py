@@ -1,0 +1,87 @@
+"""A trained classifier on disk: model.safetensors, classifier.json, and the Result beside it. No pickle."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+import polars as pl
+from safetensors import SafetensorError
+from safetensors.torch import load_file, save_file
+from torch import nn
+
+from ..errors import DataError, ParameterError
+from .crowd import Crowd
+from .history import History
+from .method import CrowdModel
+
+if TYPE_CHECKING:
+    from .classifier import CrowdClassifier
+
+FORMAT = 1
+_PLAIN = ("method", "epochs", "batch_size", "lr", "worker_lr", "weight_decay", "validation", "criterion", "patience",
+          "refit", "balance", "seed")  # fmt: skip
+
+
+def save(fitted: CrowdClassifier, folder: Path, *, force: bool = False) -> None:
+    """Write a fitted classifier; never over existing files without `force`."""
+    if not hasattr(fitted, "model_"):
+        raise ParameterError("this CrowdClassifier is not fitted yet; call fit first")
+    if (folder / "classifier.json").exists() and not force:
+        raise DataError(f"{folder} already holds a classifier; choose another folder or force it")
+    fitted.result_.save(folder, force=force)
+    facts = {
+        "format": FORMAT,
+        "net": fitted.net if isinstance(fitted.net, str) else None,
+        "input_shape": list(fitted.input_shape_),
+        "n_tasks": len(fitted.tasks_),
+        "params": dict(fitted.params or {}),
+        "history": fitted.history_.to_dict(),
+        **{name: getattr(fitted, name) for name in _PLAIN},
+    }
+    try:
+        text = json.dumps(facts, indent=1)
+    except TypeError as error:
+        raise ParameterError(f"a parameter of the method cannot be written as JSON ({error})") from None
+    # The order of the features' rows, which may differ from the sorted tasks of the Result.
+    fitted.tasks_.to_frame("task").write_parquet(folder / "rows.parquet")
+    state = fitted.model_.state_dict()
+    save_file({name: value.detach().cpu().contiguous() for name, value in state.items()},
+              str(folder / "model.safetensors"))  # fmt: skip
+    (folder / "classifier.json").write_text(text, encoding="utf-8")
+
+
+def load(folder: Path, net: nn.Module | None = None) -> CrowdClassifier:
+    """Read what `save` wrote."""
+    from ..result import Result
+    from .classifier import CrowdClassifier, method_class
+
+    try:
+        facts: dict[str, Any] = json.loads((folder / "classifier.json").read_text(encoding="utf-8"))
+        state = load_file(str(folder / "model.safetensors"))
+        rows = pl.read_parquet(folder / "rows.parquet")["task"]
+    except (OSError, ValueError, SafetensorError, pl.exceptions.PolarsError) as error:
+        raise DataError(f"{folder} holds no readable classifier ({str(error).splitlines()[0][:160]})") from None
+    if facts.get("format") != FORMAT:
+        raise DataError(f"{folder}/classifier.json has format {facts.get('format')}; this version reads {FORMAT}")
+    if facts["net"] is None and net is None:
+        raise ParameterError("this classifier has a net of your own; give it again: CrowdClassifier.load(folder, net)")
+    fitted = CrowdClassifier(net if net is not None else facts["net"], params=facts["params"],
+                             **{name: facts[name] for name in _PLAIN})  # fmt: skip
+    fitted.result_ = Result.load(folder)
+    fitted.confusion_ = fitted.result_.confusion
+    fitted.classes_ = fitted.result_.classes.to_numpy()
+    fitted.class_names_, fitted.workers_, fitted.tasks_ = fitted.result_.classes, fitted.result_.workers, rows
+    fitted.input_shape_ = tuple(facts["input_shape"])
+    fitted.history_ = History.of(facts["history"])
+    crowd = Crowd.shape(len(fitted.workers_), len(fitted.classes_), facts["n_tasks"])
+    method_class(fitted.method)  # an unknown name is said before anything is built
+    module = fitted.rebuild_net(net)
+    fitted.model_ = CrowdModel(module, fitted._make_method(crowd, module))
+    try:
+        fitted.model_.load_state_dict(state)
+    except RuntimeError as error:
+        raise DataError(f"{folder}: the weights do not fit the net ({str(error).splitlines()[-1].strip()})") from None
+    fitted.model_.eval()
+    return fitted
