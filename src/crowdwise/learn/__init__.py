@@ -19,7 +19,7 @@ _HOMES = {
     "Defaults": "method",
     "Output": "method",
     "Sweep": "sweep",
-    "train": "train",
+    "train": "loop",
     "History": "history",
     "Callback": "callbacks",
     "JsonLines": "callbacks",
@@ -34,9 +34,9 @@ if TYPE_CHECKING:
     from .crowd import Crowd
     from .data import CrowdData
     from .history import History
+    from .loop import train
     from .method import CrowdMethod, CrowdModel, Defaults, Output
     from .sweep import Sweep
-    from .train import train
 
 __all__ = [
     "Callback",

@@ -10,7 +10,7 @@ import torch
 from torch import Tensor
 
 
-@dataclass(frozen=True, eq=False)
+@dataclass(eq=False)  # not frozen: mixed precision of Fabric and Lightning fills in a copy of it
 class CrowdBatch:
     """x[B, ...], task[B] and the labels row[A], worker[A], label[A], weight[A] with row[a] in 0..B-1.
 

@@ -8,6 +8,7 @@ from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
 
+import torch
 from safetensors import SafetensorError
 from safetensors.torch import load_file, save_file
 from torch import Tensor
@@ -23,7 +24,7 @@ def write(folder: Path, name: str, tensors: Mapping[str, Tensor], facts: Mapping
     folder.mkdir(parents=True, exist_ok=True)
     stamp = f"{os.getpid()}-{facts.get('epoch', 0)}-{facts.get('step', 0)}"
     fresh = f"{name}-{stamp}.safetensors"
-    save_file({key: value.detach().cpu().contiguous() for key, value in tensors.items()}, str(folder / fresh))
+    save_tensors(tensors, folder / fresh)
     draft = folder / f".{name}.json"
     draft.write_text(json.dumps({"format": FORMAT, "tensors": fresh, **facts}), encoding="utf-8")
     os.replace(draft, folder / f"{name}.json")
@@ -41,6 +42,12 @@ def read(folder: Path, name: str) -> tuple[dict[str, Tensor], dict[str, Any]]:
         return load_file(str(folder / Path(facts["tensors"]).name)), facts
     except (OSError, ValueError, KeyError, TypeError, SafetensorError) as error:
         raise TrainingError(f"{folder}: there is no readable checkpoint {name!r} ({error})") from None
+
+
+def save_tensors(tensors: Mapping[str, Tensor], path: Path) -> None:
+    """Tensors by name; copied first, because the format refuses weights that share their memory (tied layers)."""
+    plain = {key: value.detach().cpu().clone(memory_format=torch.contiguous_format) for key, value in tensors.items()}
+    save_file(plain, str(path))
 
 
 def optimizer_state(optimizers: list[Optimizer]) -> tuple[dict[str, Tensor], list[Any]]:
@@ -77,3 +84,17 @@ def restore_optimizers(optimizers: list[Optimizer], tensors: Mapping[str, Tensor
 def part(tensors: Mapping[str, Tensor], prefix: str) -> dict[str, Tensor]:
     """The tensors whose name begins with the prefix, without it."""
     return {name.removeprefix(prefix): value for name, value in tensors.items() if name.startswith(prefix)}
+
+
+def random_state(device: torch.device) -> Tensor:
+    """The state of the generators that a step draws from: the processor's, and after it the device's."""
+    host = torch.get_rng_state()
+    return torch.cat([host, torch.cuda.get_rng_state(device)]) if device.type == "cuda" else host
+
+
+def set_random_state(state: Tensor, device: torch.device) -> None:
+    """Put back what `random_state` took."""
+    n = len(torch.get_rng_state())
+    torch.set_rng_state(state[:n].cpu())
+    if device.type == "cuda":
+        torch.cuda.set_rng_state(state[n:].cpu(), device)

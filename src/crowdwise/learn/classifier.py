@@ -19,22 +19,24 @@ from ..annotations import Annotations
 from ..errors import DataError, ParameterError
 from ..registry import learner
 from ..result import Result
-from ..vocabulary import as_series, lookup, quote
+from ..vocabulary import lookup, quote
 from .callbacks import Callback
 from .crowd import Crowd
-from .data import CrowdData, as_features
+from .data import CrowdData, FeatureError, as_features
+from .estimator import Estimator, not_fitted
 from .history import History
+from .loop import train
 from .method import CrowdMethod, CrowdModel, last_linear
 from .optimizers import make_optimizers
 from .outcome import outcome
 from .selection import HeldOut, Kind, hold_out
 from .sweep import sweep_both
-from .train import train
+from .votes import annotations_for
 
 F8 = npt.NDArray[np.float64]
 
 
-class CrowdClassifier:
+class CrowdClassifier(Estimator):
     """A classifier trained on what the crowd said.
 
     `net`: "linear", "mlp", "cnn", any Module with one output a class, or a function (input shape, classes) -> Module.
@@ -69,6 +71,7 @@ class CrowdClassifier:
         fabric: Any = None,
         callbacks: Sequence[Callback] = (),
         folder: str | Path | None = None,
+        every: int | None = None,
         resume: bool = False,
         seed: int = 0,
     ) -> None:
@@ -77,7 +80,7 @@ class CrowdClassifier:
         self.lr, self.worker_lr, self.weight_decay = lr, worker_lr, weight_decay
         self.validation, self.criterion, self.patience, self.refit = validation, criterion, patience, refit
         self.balance, self.device, self.fabric = balance, device, fabric
-        self.callbacks, self.folder, self.resume, self.seed = callbacks, folder, resume, seed
+        self.callbacks, self.folder, self.every, self.resume, self.seed = callbacks, folder, every, resume, seed
 
     # ---------------------------------------------------------------- fitting
     def fit(self, X: Any, y: Any, *, tasks: Any = None) -> Self:
@@ -87,13 +90,18 @@ class CrowdClassifier:
         """
         x = as_features(X)
         n = len(x)  # type: ignore[arg-type]
-        votes, names = _votes(y, tasks, n)
+        if not n:
+            raise FeatureError("X has no rows; there is nothing to learn from")
+        if isinstance(x, torch.Tensor) and x.dim() == 2:
+            self.n_features_in_ = x.shape[1]
+        votes, names = annotations_for(y, tasks, n)
         if votes.n_classes < 2:
-            raise DataError(f"there is only one class, {votes.classes[0]!r}; a classifier needs two")
+            raise FeatureError(f"there is only one class, {votes.classes[0]!r}; a classifier needs two")
         crowd = Crowd.of(votes, names)
         self._names(votes, names)
-        epochs = self._learn(x, crowd, None) if not self.refit else self._learn(x, crowd, None, final=False)
-        if self.refit and self.validation:
+        again = self.refit and bool(self.validation)
+        epochs = self._learn(x, crowd, None, final=not again)
+        if again:
             chosen = self.history_
             self._learn(x, crowd, epochs)
             self.history_.best_epoch = chosen.best_epoch
@@ -102,7 +110,7 @@ class CrowdClassifier:
         return self
 
     def _names(self, votes: Annotations, names: pl.Series) -> None:
-        self.classes_ = votes.classes.to_numpy()
+        self.classes_ = np.array(votes.classes.to_list())
         self.class_names_, self.workers_, self.tasks_ = votes.classes, votes.workers, names
 
     def _learn(self, x: Any, crowd: Crowd, epochs: int | None, *, final: bool = True) -> int:
@@ -126,7 +134,8 @@ class CrowdClassifier:
         self.history_: History = train(
             self.model_, data, optimizer=optimizers, epochs=epochs or self.epochs, batch_size=size,
             criterion=criterion, patience=None if refitting else self.patience, callbacks=self.callbacks,
-            fabric=self.fabric, folder=self.folder if final else None, resume=self.resume and final, seed=self.seed,
+            fabric=self.fabric, folder=self.folder if final else None, every=self.every, resume=self.resume and final,
+            seed=self.seed,
         )  # fmt: skip
         return self.history_.best_epoch or len(self.history_)
 
@@ -177,7 +186,8 @@ class CrowdClassifier:
 
     def predict(self, X: Any) -> npt.NDArray[Any]:
         """The most probable class of every row."""
-        return np.asarray(self.classes_[self.predict_proba(X).argmax(axis=1)])
+        best = self.predict_proba(X).argmax(axis=1)
+        return np.asarray(self.classes_[best])
 
     def forecast_proba(self, X: Any, votes: Any, *, tasks: Any = None) -> F8:
         """p(class | x, labels): what features and crowd say together, for workers seen in training."""
@@ -187,7 +197,7 @@ class CrowdClassifier:
 
     def _sweep(self, X: Any, said: tuple[Any, Any] | None) -> tuple[F8, F8]:
         if not hasattr(self, "model_"):
-            raise ParameterError("this CrowdClassifier is not fitted yet; call fit first")
+            raise not_fitted("CrowdClassifier")
         x = as_features(X)
         n = len(x)  # type: ignore[arg-type]
         k, m = len(self.classes_), len(self.workers_)
@@ -195,15 +205,17 @@ class CrowdClassifier:
         data = CrowdData(x, crowd)
         shape = tuple(data.take(torch.arange(min(n, 1))).shape[1:])
         if shape != self.input_shape_:
-            raise DataError(
-                f"the features have shape {shape} a task, the classifier was trained on {self.input_shape_}"
+            raise FeatureError(
+                f"X has {shape[0]} features, but CrowdClassifier is expecting {self.input_shape_[0]} features as input"
+                if len(shape) == len(self.input_shape_) == 1
+                else f"the features have shape {shape} a task, the classifier was trained on {self.input_shape_}"
             )
         log_proba, posterior = sweep_both(self.model_, data, self._device())
         return tuple(p.cpu().double().numpy() for p in (log_proba.exp(), posterior))  # type: ignore[return-value]
 
     def _crowd(self, votes: Any, tasks: Any, n: int) -> Crowd:
         """New votes in the codes of training."""
-        found, names = _votes(votes, tasks, n)
+        found, names = annotations_for(votes, tasks, n)
         parts = []
         for what, old, new in (("worker", self.workers_, found.workers), ("class", self.class_names_, found.classes)):
             at, known = lookup(old, new if new.dtype == old.dtype else new.cast(old.dtype, strict=False))
@@ -215,7 +227,7 @@ class CrowdClassifier:
         fields |= {"n_workers": len(self.workers_), "n_classes": len(self.classes_)}
         return Crowd(**{name: fields[name] for name in Crowd.__dataclass_fields__})
 
-    # ---------------------------------------------------------------- saving, scikit-learn's habits
+    # ---------------------------------------------------------------- saving
     def save(self, folder: str | Path, *, force: bool = False) -> None:
         """Weights, names and the result, without pickle."""
         from .store import save
@@ -229,19 +241,6 @@ class CrowdClassifier:
 
         return load(Path(folder), net)
 
-    def get_params(self, deep: bool = True) -> dict[str, Any]:  # noqa: ARG002
-        """The constructor's parameters by name."""
-        return {name: getattr(self, name) for name in signature(type(self).__init__).parameters if name != "self"}
-
-    def set_params(self, **params: Any) -> Self:
-        """Set constructor parameters by name."""
-        known = self.get_params()
-        for name, value in params.items():
-            if name not in known:
-                raise ParameterError(f"CrowdClassifier has no parameter {name!r}; it has {', '.join(known)}")
-            setattr(self, name, value)
-        return self
-
     result_: Result
 
 
@@ -250,24 +249,3 @@ def method_class(name: str) -> type[CrowdMethod]:
     module, _, cls = learner(name).where.partition(":")
     found: type[CrowdMethod] = getattr(import_module(module), cls)
     return found
-
-
-def _votes(y: Any, tasks: Any, n: int) -> tuple[Annotations, pl.Series]:
-    """Annotations and the names of the features' rows."""
-    if isinstance(y, Annotations):
-        names = y.tasks if tasks is None else as_series(tasks, "task")
-        if tasks is None and len(names) != n:
-            raise DataError(
-                f"there are {n:,} rows of features for {len(names):,} tasks; say with tasks= which row is which"
-            )
-    else:
-        matrix = np.asarray(y)
-        names = pl.Series("task", np.arange(n) if tasks is None else tasks)
-        if len(matrix) != n:
-            raise DataError(f"y has {len(matrix):,} rows and X has {n:,}; one row a task is needed")
-        matrix = matrix[:, None] if matrix.ndim == 1 else matrix
-        missing = -1 if matrix.dtype.kind in "if" else None
-        y = Annotations.from_matrix(matrix, tasks=names, missing=missing)
-    if len(names) != n:
-        raise DataError(f"tasks= names {len(names):,} tasks, X has {n:,} rows")
-    return y, names

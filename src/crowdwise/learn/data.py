@@ -82,30 +82,44 @@ class CrowdData:
         return batch
 
 
+class FeatureError(DataError, ValueError):
+    """Features, or labels in a matrix, that cannot be used; scikit-learn expects a ValueError there."""
+
+
 def as_features(x: Any) -> Tensor | Dataset[Any]:
-    """Features as a float tensor, or the Dataset itself; not-a-number is refused here."""
+    """Features as a tensor of numbers, or the Dataset itself; not-a-number is refused here."""
     if isinstance(x, Dataset):
         return x
-    if hasattr(x, "to_numpy"):  # a frame of pandas or polars
-        x = x.to_numpy()
     if isinstance(x, Tensor):
         return _checked(x)
-    array = np.asarray(x)
+    if hasattr(x, "tocsr"):
+        raise FeatureError("sparse features are not supported; give x.toarray()")
+    array = x.to_numpy() if hasattr(x, "to_numpy") else np.asarray(x)  # a frame of pandas or polars
+    if array.dtype.kind == "c":
+        raise FeatureError("Complex data not supported: features must be real numbers")
+    if array.dtype.kind == "O":  # numbers of several kinds, or anything
+        try:
+            array = array.astype(np.float32)
+        except ValueError as error:
+            raise FeatureError(f"features must be numbers ({error}); encode text or categories first") from None
     if array.dtype.kind not in "fiub":
-        raise DataError(f"features must be numbers, got {array.dtype}; encode text or categories first")
+        raise FeatureError(f"features must be numbers, got {array.dtype}; encode text or categories first")
     if array.dtype.kind == "f" and array.dtype.itemsize > 4:
         array = array.astype(np.float32)
-    return _checked(torch.from_numpy(np.ascontiguousarray(array)))
+    array = np.ascontiguousarray(array)
+    return _checked(torch.from_numpy(array if array.flags.writeable else array.copy()))
 
 
 def _checked(x: Tensor) -> Tensor:
     if x.dim() < 2:
-        raise DataError(f"features must have a row a task, got shape {tuple(x.shape)}")
-    if x.dtype in (torch.float32, torch.float64, torch.float16, torch.bfloat16):
+        raise FeatureError(f"features must have a row a task, got shape {tuple(x.shape)}. Reshape your data")
+    if x[:1].numel() == 0 and len(x):
+        raise FeatureError(f"0 feature(s) (shape={tuple(x.shape)}) while a minimum of 1 is required.")
+    if x.is_floating_point():
         bad = (~torch.isfinite(x.flatten(1))).any(1)
         if bad.any():
             row = int(bad.nonzero()[0])
-            raise DataError(
+            raise FeatureError(
                 f"{int(bad.sum())} rows of features hold NaN or infinity, the first is row {row}; mend them"
             )
     return x

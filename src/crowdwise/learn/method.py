@@ -87,6 +87,10 @@ class CrowdMethod(nn.Module):
         """Confusion matrices worker, true, observed, where the method has them."""
         return None
 
+    def task_scores(self) -> dict[str, Tensor]:
+        """What else the method knows of every training task, by name: task. It goes into the Result's extra."""
+        return {}
+
     def param_groups(self, net: nn.Module) -> list[dict[str, Any]]:
         """Groups for the optimizer; `lr` and `weight_decay` are filled in where a group is silent.
 

@@ -25,6 +25,7 @@ def outcome(fitted: CrowdClassifier, votes: Annotations, data: CrowdData) -> Res
     counts = crowd.counts(posterior.double())
     own = fitted.model_.method.confusion()
     with torch.no_grad():
+        scores = {name: v.cpu().double().numpy() for name, v in fitted.model_.method.task_scores().items()}
         confusion = expected_confusion(crowd, posterior.double()) if own is None else own.detach().cpu().double()
     right = posterior[crowd.task, crowd.label].double().numpy()
     weight = None if votes.weight is None else crowd.weight.double().numpy()
@@ -50,6 +51,10 @@ def outcome(fitted: CrowdClassifier, votes: Annotations, data: CrowdData) -> Res
         trace=-np.array(history["loss"]),
         stage=np.arange(len(history)),  # a stochastic loss may rise: every epoch is a stage of its own
         n_iter=len(history),
-        extra={"classifier": log_proba.exp().double().numpy()[order], "best_epoch": history.best_epoch or len(history)},
+        extra={
+            "classifier": log_proba.exp().double().numpy()[order],
+            "best_epoch": history.best_epoch or len(history),
+            **{name: values[order] for name, values in scores.items()},
+        },
         versions={**versions(), "torch": torch.__version__},
     )

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from contextlib import AbstractContextManager, nullcontext
 from typing import Any
 
 import torch
@@ -27,41 +26,78 @@ class Solo:
         """Gradients of the loss."""
         loss.backward()  # type: ignore[no-untyped-call]
 
-    def autocast(self) -> AbstractContextManager[Any]:
-        """Where evaluation runs; plain precision here."""
-        return nullcontext()
-
     def total(self, values: Tensor) -> Tensor:
         """Sum over processes."""
         return values
 
+    def agree(self, module: nn.Module) -> None:
+        """Every process goes on with the first one's buffers."""
+
+    def collect(self, values: Tensor) -> list[Tensor]:
+        """The values of every process, in their order; all of the same shape."""
+        return [values]
+
 
 class Shared:
-    """The same through a Lightning Fabric that the user has launched: DDP, mixed precision, other devices."""
+    """The same through a Lightning Fabric that the user has launched: DDP, mixed precision, other devices.
+
+    DDP looks after dense gradients. Sparse ones of workers' tables it cannot reduce, and the method's buffers, which
+    may hold a row for every task, it would send with every step: both are left out of it and shared here.
+    """
 
     def __init__(self, fabric: Any) -> None:
         self.fabric = fabric
         self.world, self.rank = int(fabric.world_size), int(fabric.global_rank)
         self.device = fabric.device
+        self._sparse: list[nn.Parameter] = []
 
     def setup(self, model: nn.Module, optimizers: Sequence[Optimizer]) -> tuple[nn.Module, list[Optimizer]]:
         """The model and its optimizers as Fabric wraps them."""
+        sparse = {f"{at}.weight": part.weight for at, part in model.named_modules() if getattr(part, "sparse", False)}
+        buffers = [name for name, _ in model.named_buffers() if name.startswith("method.")]
+        if self.world > 1:
+            self._sparse = list(sparse.values())
+            # DDP's own switch for it; it reads this attribute of the module.
+            model._ddp_params_and_buffers_to_ignore = [*sparse, *buffers]  # type: ignore[assignment]
         wrapped = self.fabric.setup(model, *optimizers)
-        return wrapped[0], list(wrapped[1:])
+        if self.world > 1:
+            for weight in self._sparse:
+                torch.distributed.broadcast(weight.data, 0)
+            self.agree(model)
+        return (wrapped[0], list(wrapped[1:])) if optimizers else (wrapped, [])
 
     def backward(self, loss: Tensor) -> None:
         """Gradients of the sum over processes: DDP takes their mean, so the loss is scaled up first."""
         self.fabric.backward(loss * self.world)
-
-    def autocast(self) -> AbstractContextManager[Any]:
-        """Fabric's precision for what runs outside the wrapped forward."""
-        context: AbstractContextManager[Any] = self.fabric.autocast()
-        return context
+        for weight in self._sparse:
+            if weight.grad is not None:
+                weight.grad = _sparse_mean(weight.grad, self.world)
 
     def total(self, values: Tensor) -> Tensor:
         """Sum over processes."""
         found: Tensor = self.fabric.all_reduce(values, reduce_op="sum")
         return found
+
+    def agree(self, module: nn.Module) -> None:
+        """Every process goes on with the first one's buffers."""
+        for buffer in module.buffers() if self.world > 1 else ():
+            torch.distributed.broadcast(buffer, 0)
+
+    def collect(self, values: Tensor) -> list[Tensor]:
+        """The values of every process, in their order; all of the same shape."""
+        if self.world == 1:
+            return [values]
+        values = values.to(self.device)
+        found = [torch.empty_like(values) for _ in range(self.world)]
+        torch.distributed.all_gather(found, values)
+        return found
+
+
+def _sparse_mean(gradient: Tensor, world: int) -> Tensor:
+    """Mean over processes of a gradient that has few rows: the rows of all, one after another."""
+    gradient = gradient.coalesce()
+    rows, values = gather(gradient.indices().T.contiguous()), gather(gradient.values())
+    return torch.sparse_coo_tensor(rows.T, values / world, gradient.shape, check_invariants=False).coalesce()
 
 
 def add_up(values: Tensor) -> Tensor:
@@ -82,13 +118,28 @@ def gather(values: Tensor) -> Tensor:
     world = torch.distributed.get_world_size()
     if world == 1:
         return values
-    import torch.distributed.nn.functional as collective
-
     size = torch.tensor([len(values)], device=values.device)
     sizes = [torch.zeros_like(size) for _ in range(world)]
     torch.distributed.all_gather(sizes, size)
-    most = int(max(int(s) for s in sizes))
-    # Parts differ by a task at most; gathering needs them equally long.
-    padded = torch.cat([values, values.new_zeros(most - len(values), *values.shape[1:])])
-    parts = collective.all_gather(padded)  # type: ignore[no-untyped-call]
-    return torch.cat([part[: int(n)] for part, n in zip(parts, sizes, strict=True)])
+    gathered: Tensor = _Gather.apply(values, [int(n) for n in sizes])  # type: ignore[no-untyped-call]
+    return gathered
+
+
+class _Gather(torch.autograd.Function):
+    """All parts one after another; a part's gradient is the sum of what every process wants of it."""
+
+    @staticmethod
+    def forward(ctx: Any, values: Tensor, sizes: list[int]) -> Tensor:
+        ctx.sizes = sizes
+        # Gathering needs parts of one length.
+        padded = torch.cat([values, values.new_zeros(max(sizes) - len(values), *values.shape[1:])])
+        parts = [torch.empty_like(padded) for _ in sizes]
+        torch.distributed.all_gather(parts, padded)
+        return torch.cat([part[:n] for part, n in zip(parts, sizes, strict=True)])
+
+    @staticmethod
+    def backward(ctx: Any, *gradients: Tensor) -> tuple[Tensor, None]:
+        wanted = gradients[0].clone(memory_format=torch.contiguous_format)  # others may hold the same gradient
+        torch.distributed.all_reduce(wanted)
+        rank = torch.distributed.get_rank()
+        return wanted[sum(ctx.sizes[:rank]) :][: ctx.sizes[rank]], None

@@ -6,13 +6,16 @@ import json
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
+import numpy as np
 import polars as pl
 from safetensors import SafetensorError
-from safetensors.torch import load_file, save_file
+from safetensors.torch import load_file
 from torch import nn
 
 from ..errors import DataError, ParameterError
+from .checkpoint import save_tensors
 from .crowd import Crowd
+from .estimator import not_fitted
 from .history import History
 from .method import CrowdModel
 
@@ -27,7 +30,7 @@ _PLAIN = ("method", "epochs", "batch_size", "lr", "worker_lr", "weight_decay", "
 def save(fitted: CrowdClassifier, folder: Path, *, force: bool = False) -> None:
     """Write a fitted classifier; never over existing files without `force`."""
     if not hasattr(fitted, "model_"):
-        raise ParameterError("this CrowdClassifier is not fitted yet; call fit first")
+        raise not_fitted("CrowdClassifier")
     if (folder / "classifier.json").exists() and not force:
         raise DataError(f"{folder} already holds a classifier; choose another folder or force it")
     fitted.result_.save(folder, force=force)
@@ -47,8 +50,7 @@ def save(fitted: CrowdClassifier, folder: Path, *, force: bool = False) -> None:
     # The order of the features' rows, which may differ from the sorted tasks of the Result.
     fitted.tasks_.to_frame("task").write_parquet(folder / "rows.parquet")
     state = fitted.model_.state_dict()
-    save_file({name: value.detach().cpu().contiguous() for name, value in state.items()},
-              str(folder / "model.safetensors"))  # fmt: skip
+    save_tensors(state, folder / "model.safetensors")
     (folder / "classifier.json").write_text(text, encoding="utf-8")
 
 
@@ -71,7 +73,7 @@ def load(folder: Path, net: nn.Module | None = None) -> CrowdClassifier:
                              **{name: facts[name] for name in _PLAIN})  # fmt: skip
     fitted.result_ = Result.load(folder)
     fitted.confusion_ = fitted.result_.confusion
-    fitted.classes_ = fitted.result_.classes.to_numpy()
+    fitted.classes_ = np.array(fitted.result_.classes.to_list())
     fitted.class_names_, fitted.workers_, fitted.tasks_ = fitted.result_.classes, fitted.result_.workers, rows
     fitted.input_shape_ = tuple(facts["input_shape"])
     fitted.history_ = History.of(facts["history"])

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from math import prod
 from typing import Literal
 
 import torch
@@ -25,7 +26,7 @@ class WorkerTable(nn.Module):
         super().__init__()
         self.shape = tuple(values.shape[1:])
         self.sparse = values.numel() > SPARSE_FROM if sparse is None else sparse
-        self.weight = nn.Parameter(values.reshape(len(values), -1).clone())
+        self.weight = nn.Parameter(values.reshape(len(values), prod(self.shape)).clone())  # there may be no rows
 
     def rows(self, workers: Tensor) -> Tensor:
         """The rows of these workers."""
@@ -108,8 +109,8 @@ def expected_confusion(crowd: Crowd, posterior: Tensor, strength: float = 1.0) -
     counts = crowd.counts(posterior)
     pooled = counts.sum(0) + 0.1
     pooled = pooled / pooled.sum(1, keepdim=True)
-    counts = counts + (strength * float(crowd.n_classes) ** 0.5) * pooled
-    return counts / counts.sum(2, keepdim=True)
+    smoothed: Tensor = counts + (strength * float(crowd.n_classes) ** 0.5) * pooled
+    return smoothed / smoothed.sum(2, keepdim=True)
 
 
 def _dawid_skene(crowd: Crowd) -> Tensor:

@@ -9,7 +9,8 @@ The printed eq. 14 sums over i and drops a logarithm; this is its correct form. 
 so the second term of eq. 16 vanishes and the gradient of J is that of -KL(q || softmax gamma) with q held. The step is
 an ascent: a re-implementation with the sign turned drifts away from the counts. rho_t = (t + tau)^-kappa, t from 1 on;
 at kappa = 0 and a full batch the step is coordinate ascent, `deep_mf` with a learnt class prior.
-Fails where the prior misjudges many workers, and counts the class prior twice (in d and in f) unless `use_pi=False`.
+The paper's class prior d (`use_pi=True`) stands beside f, which knows the classes' frequencies too: counted twice, a
+frequent class grows at each round, until f gives nothing else. Fails where the prior misjudges many workers.
 Li, Huang & Chen 2021, doi:10.1007/s11432-020-3118-7.
 """
 
@@ -30,7 +31,8 @@ from .deep_mf import LEAST_PRIOR
 class BayesDGC(CrowdMethod):
     """`prior_diagonal`, `prior_off`, `prior_class` are Dirichlet parameters, at least 0.05.
 
-    `tau` >= 0 and `kappa` in [0, 1] set the step rho; `use_pi=False` leaves the class prior to the classifier.
+    `tau` >= 0 and `kappa` in [0, 1] set the step rho; `use_pi=True` adds the paper's class prior, which
+    the classifier knows already; without it eq. 17 is only kept as a record.
     """
 
     name = "bayes_dgc"
@@ -49,7 +51,7 @@ class BayesDGC(CrowdMethod):
         prior_diagonal: float = 5.0,
         prior_off: float = 2.0,
         prior_class: float = 1.1,
-        use_pi: bool = True,
+        use_pi: bool = False,
         tau: float = 1.0,
         kappa: float = 0.7,
     ) -> None:

@@ -3,8 +3,8 @@
     p(y_iw | x_i) = confusion[w]ᵀ f(x_i) + e_iw,   sum_l e_iw[l] = 0
     minimise  mean of -log p(label)  +  strength · mean_i (sum_w |e_iw|² + zeta)^(power/2)  -  volume · log det(F Fᵀ)
 
-Tasks whose labels no confusion matrix explains get a large correction and stop bending the rest; their scores are
-`outliers()`. One vector per observed label is kept, labels × classes numbers in all. With few outliers it is
+Tasks whose labels no confusion matrix explains get a large correction and stop bending the rest; its size is the
+task's score `outlier`. One vector per observed label is kept, labels × classes numbers in all. With few outliers it is
 geo_crowd_net_f with more to tune; for a new task the correction is unknown and left out.
 Nguyen, Ibrahim & Fu 2024, Noisy label learning with instance-dependent outliers, NeurIPS 37.
 """
@@ -76,10 +76,11 @@ class COINNet(CrowdMethod):
         """Every worker's confusion matrix, for tasks that are no outliers."""
         return self.table.log_all().exp()
 
-    def outliers(self) -> Tensor:
-        """sum_w |e_iw|² of every training task: task. Large where no confusion matrix explains the labels."""
+    def task_scores(self) -> dict[str, Tensor]:
+        """`outlier`, sum_w |e_iw|² of every training task: large where no confusion matrix explains the labels."""
         size = _centred(self.errors.all()).square().sum(1)
-        return torch.zeros(self.n_tasks, dtype=size.dtype, device=size.device).index_add(0, self.task, size)
+        none = torch.zeros(self.n_tasks, dtype=size.dtype, device=size.device)
+        return {"outlier": none.index_add(0, self.task, size)}
 
     def _load_from_state_dict(self, state_dict: Mapping[str, Any], prefix: str, *rest: Any) -> None:
         """A method built from a crowd's shape has no labels yet: it takes their number from the file."""

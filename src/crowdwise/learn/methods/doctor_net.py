@@ -15,8 +15,8 @@ from torch import Tensor
 
 from ..batch import CrowdBatch
 from ..crowd import Crowd
+from ..heads import WorkerHeads
 from ..method import CrowdMethod, Defaults, Output
-from ..tables import WorkerTable
 
 # Tasks × workers × classes that are in memory at once when all heads speak.
 CHUNK = 2_000_000
@@ -32,16 +32,14 @@ class DoctorNet(CrowdMethod):
 
     def __init__(self, crowd: Crowd, *, n_features: int, sparse: bool | None = None) -> None:
         super().__init__(crowd)
-        # The last number of a row is the bias.
-        self.heads = WorkerTable(torch.zeros(crowd.n_workers, crowd.n_classes, n_features + 1), sparse=sparse)
-        heard = torch.zeros(crowd.n_workers).index_fill(0, crowd.worker.unique(), 1.0)
+        m, k = crowd.n_workers, crowd.n_classes
+        self.heads = WorkerHeads(torch.zeros(m, k, n_features), torch.zeros(m, k), sparse=sparse)
+        heard = torch.zeros(m).index_fill(0, torch.unique(crowd.worker), 1.0)
         self.register_buffer("heard", heard)
 
     def loss(self, out: Output, batch: CrowdBatch) -> dict[str, Tensor]:
         """Cross-entropy of each head to its worker's labels."""
-        found, place = batch.present
-        heads = self.heads.rows(found).index_select(0, place)  # label, class, feature
-        own = torch.einsum("akd,ad->ak", heads, _with_one(out).index_select(0, batch.row))
+        own = self.heads(_features(out), batch)
         log_p = torch.log_softmax(out.logits.index_select(0, batch.row) + own, dim=1)
         said = log_p.gather(1, batch.label[:, None]).squeeze(1)
         return {"cross_entropy": -batch.mean_over_labels(said)}
@@ -53,7 +51,8 @@ class DoctorNet(CrowdMethod):
 
     def speak(self, out: Output, workers: Tensor) -> Tensor:
         """What the heads of these workers say: B, worker, K."""
-        own = torch.einsum("wkd,bd->bwk", self.heads.rows(workers), _with_one(out))
+        weight, bias = self.heads.weight.rows(workers), self.heads.bias.rows(workers)
+        own = torch.einsum("wkd,bd->bwk", weight, _features(out)) + bias
         return torch.softmax(out.logits[:, None] + own, dim=2)
 
     def classify(self, out: Output) -> Tensor:
@@ -62,7 +61,7 @@ class DoctorNet(CrowdMethod):
         speakers = share.nonzero().squeeze(1)
         width = max(1, CHUNK // max(1, out.logits.numel()))
         total = torch.zeros_like(out.logits)
-        for part in speakers.split(width):
+        for part in torch.split(speakers, width):
             total = total + torch.einsum("w,bwk->bk", share[part].to(total), self.speak(out, part))
         return total.clamp_min(1e-12).log()
 
@@ -71,8 +70,7 @@ class DoctorNet(CrowdMethod):
         return None
 
 
-def _with_one(out: Output) -> Tensor:
-    """The net's features with a column of ones: B, D + 1."""
+def _features(out: Output) -> Tensor:
     if out.features is None:
         raise ValueError("the net's features were not tapped; wrap net and method in a CrowdModel")
-    return torch.cat([out.features, out.features.new_ones(len(out.features), 1)], dim=1)
+    return out.features

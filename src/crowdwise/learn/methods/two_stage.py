@@ -30,7 +30,7 @@ class TwoStage(EMMethod):
     matrices: Tensor
 
     def __init__(
-        self, crowd: Crowd, *, aggregator: str = registry.DEFAULT, params: Mapping[str, Any] | None = None
+        self, crowd: Crowd, *, aggregator: str = "hierarchical", params: Mapping[str, Any] | None = None
     ) -> None:
         method = registry.method(aggregator, **(params or {}))
         super().__init__(crowd)

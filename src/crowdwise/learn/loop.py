@@ -6,6 +6,7 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
+from zlib import crc32
 
 import torch
 from torch import Tensor, nn
@@ -101,6 +102,9 @@ class _Loop:
     best_score: float = float("-inf")
     start: dict[str, Tensor] = field(default_factory=dict)
 
+    def __post_init__(self) -> None:
+        self.first_lr = [float(group["lr"]) for each in self.optimizers for group in each.param_groups]
+
     def run(self) -> History:
         """All epochs, then the best weights."""
         if self.model.method.restarts and not self.start:
@@ -121,6 +125,7 @@ class _Loop:
             self.sums = {}
             with torch.no_grad():
                 self.model.method.begin_epoch(self._sweep())
+            self.processes.agree(self.model.method)  # an E-step may draw at random
         batches = self.data.batches(
             self.size, seed=self.seed, epoch=self.epoch, rank=self.processes.rank, world=self.processes.world,
             skip=self.step,
@@ -141,7 +146,7 @@ class _Loop:
         if not bool(torch.isfinite(loss)):
             bad = [name for name, term in terms.items() if not bool(torch.isfinite(term))] or ["their sum"]
             raise TrainingError(
-                f"the loss term {', '.join(bad)!r} of {self.model.method.name} became {float(loss):g} in epoch "
+                f"the loss term {', '.join(bad)!r} of {self.model.method.name} became {float(loss.detach()):g} in epoch "
                 f"{self.epoch + 1}, step {self.step + 1}; lower the learning rate or scale the features"
             )
         self.processes.backward(loss)
@@ -157,7 +162,7 @@ class _Loop:
         values = self.processes.total(torch.tensor(list(self.sums.values()), dtype=torch.float64)) / max(self.step, 1)
         row = {"epoch": float(self.epoch + 1), **dict(zip(self.sums, values.tolist(), strict=True))}
         if self.criterion is not None:
-            row["score"] = self.criterion(self.model)
+            row["score"] = self._score(self.criterion)
             if row["score"] > self.best_score:
                 self.best_score, self.best = row["score"], _copy(self.model.state_dict())
                 self.history.best_epoch = self.epoch + 1
@@ -176,6 +181,11 @@ class _Loop:
         self.epoch, self.step = self.epoch + 1, 0
         self.save()
 
+    def _score(self, criterion: Criterion) -> float:
+        """The criterion in the first process, so that all of them keep the same epoch."""
+        score = torch.tensor(criterion(self.model) if self.processes.rank == 0 else 0.0, dtype=torch.float64)
+        return float(self.processes.total(score))
+
     def _sweep(self) -> Sweep:
         device = self.processes.device
         return Sweep(
@@ -190,13 +200,16 @@ class _Loop:
 
     def save(self) -> None:
         """Write the whole state, in the first process."""
-        if self.folder is None or self.processes.rank:
+        if self.folder is None:
+            return
+        random = self.processes.collect(checkpoint.random_state(self.processes.device))
+        if self.processes.rank:
             return
         tensors, optimizers = checkpoint.optimizer_state(self.optimizers)
         tensors |= {f"model.{k}": v for k, v in self.model.state_dict().items()}
         tensors |= {f"best.{k}": v for k, v in self.best.items()}
         tensors |= {f"start.{k}": v for k, v in self.start.items()}
-        tensors["random"] = torch.get_rng_state()
+        tensors |= {f"random.{rank}": state for rank, state in enumerate(random)}
         facts = {
             "epoch": self.epoch, "step": self.step, "sums": self.sums, "history": self.history.to_dict(),
             "best_score": None if self.best_score == float("-inf") else self.best_score, "optimizers": optimizers,
@@ -212,15 +225,22 @@ class _Loop:
         if not (self.folder / "last.json").exists():
             return
         tensors, facts = checkpoint.read(self.folder, "last")
-        if facts["run"] != self._run_facts():
+        then, now = facts["run"], self._run_facts()
+        other = [f"{name} {then.get(name)}, now {now[name]}" for name in now if then.get(name) != now[name]]
+        if other:
             raise TrainingError(
-                f"{self.folder} holds a checkpoint of another run ({facts['run']}, now {self._run_facts()}); "
+                f"{self.folder} holds a checkpoint of another run ({'; '.join(other)}); "
                 "use the same data and parameters, or another folder"
             )
-        self.model.load_state_dict(checkpoint.part(tensors, "model."))
+        try:
+            self.model.load_state_dict(checkpoint.part(tensors, "model."))
+        except RuntimeError as error:
+            raise TrainingError(
+                f"{self.folder}: the checkpoint is of another net ({str(error).splitlines()[-1].strip()})"
+            ) from None
         self.best, self.start = checkpoint.part(tensors, "best."), checkpoint.part(tensors, "start.")
         checkpoint.restore_optimizers(self.optimizers, tensors, facts["optimizers"])
-        torch.set_rng_state(tensors["random"])
+        checkpoint.set_random_state(tensors[f"random.{self.processes.rank}"], self.processes.device)
         self.epoch, self.step, self.sums = facts["epoch"], facts["step"], facts["sums"]
         self.history = History.of(facts["history"])
         self.best_score = float("-inf") if facts["best_score"] is None else facts["best_score"]
@@ -233,6 +253,8 @@ class _Loop:
         return {
             "method": self.model.method.name, "seed": self.seed, "batch_size": self.size, "tasks": crowd.n_tasks,
             "labels": len(crowd), "workers": crowd.n_workers, "classes": crowd.n_classes,
+            "said": crc32(crowd.label.numpy().tobytes(), crc32(crowd.worker.numpy().tobytes())),
+            "lr": self.first_lr, "processes": self.processes.world,
         }  # fmt: skip
 
 

@@ -1,0 +1,66 @@
+"""What scikit-learn expects of an estimator, without importing it: parameters by name, tags, its kinds of errors."""
+
+from __future__ import annotations
+
+import sys
+from inspect import signature
+from typing import Any, Self
+
+import numpy as np
+import numpy.typing as npt
+
+from ..errors import ParameterError
+
+
+class Estimator:
+    """Parameters are the constructor's arguments, kept as they came; what `fit` learns ends in an underscore."""
+
+    def predict(self, X: Any) -> npt.NDArray[Any]:
+        """The class of every row."""
+        raise NotImplementedError
+
+    def get_params(self, deep: bool = True) -> dict[str, Any]:  # noqa: ARG002
+        """The constructor's parameters by name."""
+        return {name: getattr(self, name) for name in signature(type(self).__init__).parameters if name != "self"}
+
+    def set_params(self, **params: Any) -> Self:
+        """Set constructor parameters by name."""
+        known = self.get_params()
+        for name, value in params.items():
+            if name not in known:
+                raise ParameterError(f"{type(self).__name__} has no parameter {name!r}; it has {', '.join(known)}")
+            setattr(self, name, value)
+        return self
+
+    def score(self, X: Any, y: Any) -> float:
+        """Share of the rows whose class is y, the truth: one value a row."""
+        return float(np.mean(self.predict(X) == np.asarray(y)))
+
+    def __repr__(self) -> str:
+        defaults = {name: p.default for name, p in signature(type(self).__init__).parameters.items()}
+        said = [f"{name}={value!r}" for name, value in self.get_params().items() if value is not defaults[name]]
+        return f"{type(self).__name__}({', '.join(said)})"
+
+    def __sklearn_is_fitted__(self) -> bool:
+        return hasattr(self, "model_")
+
+    def __sklearn_tags__(self) -> Any:
+        from sklearn.utils import ClassifierTags, InputTags, Tags, TargetTags
+
+        return Tags(
+            estimator_type="classifier",
+            target_tags=TargetTags(required=True, two_d_labels=True),  # one column a worker
+            classifier_tags=ClassifierTags(),
+            input_tags=InputTags(three_d_array=True),
+        )
+
+
+def not_fitted(name: str) -> ParameterError:
+    """The error of an estimator that is used too early, which scikit-learn, where it is in use, knows as its own."""
+    kinds: tuple[type, ...] = (ParameterError,)
+    if "sklearn" in sys.modules:
+        from sklearn.exceptions import NotFittedError
+
+        kinds = (ParameterError, NotFittedError)
+    error: ParameterError = type("NotFitted", kinds, {})(f"this {name} is not fitted yet; call fit first")
+    return error

@@ -1,0 +1,74 @@
+"""ResNet-18 and ResNet-50, with the narrow stem that small images need: Tanno's net for CIFAR-10 is the latter.
+
+He et al. 2016, doi:10.1109/CVPR.2016.90. The last batch norm of each block begins at zero, so that a block begins as
+the identity.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+import torch
+from torch import Tensor, nn
+
+from .images import AsImages, image_shape
+
+# Up to this side the stem is one 3 × 3 convolution; beyond, ImageNet's 7 × 7 with stride and pooling.
+SMALL = 64
+
+
+class Block(nn.Module):
+    """Convolutions of these (kernel, channels), a stride in the first 3 × 3, and the way around them."""
+
+    def __init__(self, depth: int, layers: Sequence[tuple[int, int]], stride: int) -> None:
+        super().__init__()
+        out = layers[-1][1]
+        path: list[nn.Module] = []
+        width, left = depth, stride
+        for kernel, size in layers:
+            step, left = (left, 1) if kernel == 3 else (1, left)
+            path += [nn.Conv2d(width, size, kernel, step, kernel // 2, bias=False), nn.BatchNorm2d(size), nn.ReLU()]
+            width = size
+        self.path = nn.Sequential(*path[:-1])
+        last = self.path[-1]
+        assert isinstance(last, nn.BatchNorm2d)
+        nn.init.zeros_(last.weight)
+        same = stride == 1 and depth == out
+        self.around = nn.Identity() if same else nn.Sequential(
+            nn.Conv2d(depth, out, 1, stride, bias=False), nn.BatchNorm2d(out)
+        )  # fmt: skip
+
+    def forward(self, x: Tensor) -> Tensor:
+        """ReLU(path + around)."""
+        return torch.relu(self.path(x) + self.around(x))
+
+
+def resnet18(input_shape: Sequence[int], n_classes: int, *, width: int = 64) -> nn.Module:
+    """Two 3 × 3 convolutions a block, 2-2-2-2 blocks."""
+    return _resnet(input_shape, n_classes, width, (2, 2, 2, 2), bottleneck=False)
+
+
+def resnet50(input_shape: Sequence[int], n_classes: int, *, width: int = 64) -> nn.Module:
+    """1 × 1, 3 × 3, 1 × 1 convolutions a block, 3-4-6-3 blocks."""
+    return _resnet(input_shape, n_classes, width, (3, 4, 6, 3), bottleneck=True)
+
+
+def _resnet(
+    input_shape: Sequence[int], n_classes: int, width: int, stages: Sequence[int], *, bottleneck: bool
+) -> nn.Module:
+    depth, height, across = image_shape(input_shape)
+    layers: list[nn.Module] = [AsImages()]
+    if min(height, across) <= SMALL:
+        layers += [nn.Conv2d(depth, width, 3, padding=1, bias=False), nn.BatchNorm2d(width), nn.ReLU()]
+    else:
+        layers += [nn.Conv2d(depth, width, 7, 2, 3, bias=False), nn.BatchNorm2d(width), nn.ReLU(),
+                   nn.MaxPool2d(3, 2, 1)]  # fmt: skip
+    depth = width
+    for stage, count in enumerate(stages):
+        inner = width * 2**stage
+        shape = [(1, inner), (3, inner), (1, 4 * inner)] if bottleneck else [(3, inner), (3, inner)]
+        for number in range(count):
+            layers.append(Block(depth, shape, stride=2 if stage and not number else 1))
+            depth = shape[-1][1]
+    layers += [nn.AdaptiveAvgPool2d(1), nn.Flatten(), nn.Linear(depth, n_classes)]
+    return nn.Sequential(*layers)

@@ -1,0 +1,417 @@
+"""EM methods and Max-MIG against numbers from elsewhere: closed forms, numpy by hand, and the aggregators."""
+
+from __future__ import annotations
+
+from itertools import pairwise
+
+import numpy as np
+import pytest
+
+torch = pytest.importorskip("torch")
+
+from scipy.special import digamma  # noqa: E402
+from torch import nn  # noqa: E402
+
+import crowdwise as cw  # noqa: E402
+from crowdwise.errors import ParameterError  # noqa: E402
+from crowdwise.learn import train  # noqa: E402
+from crowdwise.learn.crowd import Crowd  # noqa: E402
+from crowdwise.learn.data import CrowdData  # noqa: E402
+from crowdwise.learn.method import CrowdModel, Output  # noqa: E402
+from crowdwise.learn.methods import max_mig  # noqa: E402
+from crowdwise.learn.methods.agg_net import AggNet  # noqa: E402
+from crowdwise.learn.methods.bayes_dgc import BayesDGC  # noqa: E402
+from crowdwise.learn.methods.ccem import CCEM  # noqa: E402
+from crowdwise.learn.methods.deep_bp import DeepBP  # noqa: E402
+from crowdwise.learn.methods.deep_mf import DeepMF  # noqa: E402
+from crowdwise.learn.methods.mbem import MBEM  # noqa: E402
+from crowdwise.learn.methods.raykar import Raykar  # noqa: E402
+from crowdwise.learn.methods.trace import LogTrace  # noqa: E402
+from crowdwise.learn.methods.two_stage import TwoStage  # noqa: E402
+from crowdwise.learn.methods.weighted_doctor_net import WeightedDoctorNet  # noqa: E402
+from crowdwise.learn.simplex import clip_simplex  # noqa: E402
+from crowdwise.learn.sweep import Sweep  # noqa: E402
+
+DIVERGENCES = ["kl", "chi2", "js"]
+
+
+def small_crowd(n=40, m=6, k=3, per_task=4, seed=0, right=0.7):
+    """Annotations of one-coin workers, and their truth."""
+    rng = np.random.default_rng(seed)
+    truth = rng.integers(k, size=n)
+    task = np.repeat(np.arange(n), per_task)
+    worker = np.concatenate([rng.choice(m, per_task, replace=False) for _ in range(n)])
+    wrong = (truth[task] + rng.integers(1, k, size=len(task))) % k
+    label = np.where(rng.random(len(task)) < right, truth[task], wrong)
+    return cw.Annotations.from_arrays(task, worker, label, workers=range(m), classes=range(k)), truth
+
+
+def sweep_of(log_proba, crowd, epoch=1, epochs=2, restart=lambda: None):
+    return Sweep(epoch, epochs, crowd, lambda: log_proba, restart)
+
+
+def mute(n_features, k):
+    """A linear net that knows nothing."""
+    net = nn.Linear(n_features, k)
+    nn.init.zeros_(net.weight)
+    nn.init.zeros_(net.bias)
+    return net
+
+
+def train_still(model, data, epochs):
+    """E-steps, M-steps and beliefs only: the net's learning rate is zero."""
+    train(model, data, optimizer=torch.optim.SGD(model.net.parameters(), lr=0.0), epochs=epochs, batch_size=len(data))
+
+
+# ---------------------------------------------------------------- Max-MIG
+F_OF = {
+    "kl": lambda t: t * np.log(t),
+    "chi2": lambda t: (t - 1) ** 2,
+    "js": lambda t: t * np.log(t) - (t + 1) * np.log((t + 1) / 2),
+}
+AT_TRUTH = {"kl": 0.1200903, "chi2": 0.2304, "js": 0.0619242}  # p = .5, x right with .9, y with .8
+
+
+def joint():
+    """P(x, y) of two noisy views of a fair coin, and p(class | x), p(class | y)."""
+    h, g = np.array([[0.9, 0.1], [0.1, 0.9]]), np.array([[0.8, 0.2], [0.2, 0.8]])
+    return 0.5 * h @ g.T, torch.from_numpy(h).log(), torch.from_numpy(g).log()
+
+
+def enumerated_gain(together, log_h, log_g, divergence):
+    """The gain where every pair (x, y) counts by its probability."""
+    log_k = torch.logsumexp(log_h[:, None] + log_g[None] + np.log(2), dim=2)
+    p = torch.from_numpy(together)
+    alone = torch.outer(p.sum(1), p.sum(0))
+    own, pair = max_mig.own_term(log_k, divergence), max_mig.pair_term(log_k.exp(), divergence)
+    return float((p * own).sum() - (alone * pair).sum())
+
+
+@pytest.mark.parametrize("divergence", DIVERGENCES)
+def test_the_gain_at_the_truth_is_the_mutual_information(divergence):
+    together, log_h, log_g = joint()
+    alone = np.outer(together.sum(1), together.sum(0))
+    information = (alone * F_OF[divergence](together / alone)).sum()
+    assert information == pytest.approx(AT_TRUTH[divergence], abs=1e-6)
+    assert enumerated_gain(together, log_h, log_g, divergence) == pytest.approx(information, abs=1e-12)
+
+
+@pytest.mark.parametrize("divergence", DIVERGENCES)
+def test_any_other_classifier_gains_less(divergence):
+    together, log_h, log_g = joint()
+    best = enumerated_gain(together, log_h, log_g, divergence)
+    generator = torch.Generator().manual_seed(0)
+    for size in (0.01, 0.1, 1.0) * 20:
+        off = size * torch.randn(2, 2, generator=generator, dtype=torch.float64)
+        moved = torch.log_softmax(log_h + off, dim=1)
+        if (moved - log_h).abs().max() > 1e-3 * size:
+            assert enumerated_gain(together, moved, log_g, divergence) < best
+
+
+@pytest.mark.parametrize("divergence", DIVERGENCES)
+def test_the_gain_of_a_sample_with_exact_frequencies(divergence):
+    """Of n tasks the pairs i ≠ j leave out the n equal ones: a known correction of order 1 / n."""
+    together, log_h, log_g = joint()
+    counts = np.rint(together * 100).astype(int)
+    assert counts.sum() == 100
+    x, y = (torch.from_numpy(np.repeat(axis.ravel(), counts.ravel())) for axis in np.indices((2, 2)))
+    log_prior = torch.full((2,), -np.log(2), dtype=torch.float64)
+    gain = float(max_mig.mutual_information_gain(log_h[x], log_g[y], log_prior, divergence))
+    log_k = torch.logsumexp(log_h[x] + log_g[y] - log_prior, dim=1)
+    own = float(max_mig.own_term(log_k, divergence).mean())
+    own_cost = float(max_mig.pair_term(log_k.exp(), divergence).mean())
+    expected_cost = own - AT_TRUTH[divergence]  # over all pairs, equal ones included
+    assert gain == pytest.approx(own - (100 * expected_cost - own_cost) / 99, abs=1e-6)
+
+
+def test_gains_of_classifiers_that_say_nothing():
+    """The prior itself gains nothing; one class for all is worse: 1 + log(1 / p) - 1 / p."""
+    log_prior = torch.full((4,), -np.log(4), dtype=torch.float64)
+    even = log_prior.expand(10, 4)
+    for divergence in DIVERGENCES:
+        assert float(max_mig.mutual_information_gain(even, even, log_prior, divergence)) == pytest.approx(0, abs=1e-12)
+    sure = torch.log(torch.tensor([1 - 3e-12, 1e-12, 1e-12, 1e-12], dtype=torch.float64)).expand(10, 4)
+    gain = float(max_mig.mutual_information_gain(sure, sure, log_prior, "kl"))
+    assert gain == pytest.approx(1 + np.log(4) - 4, abs=1e-6)
+
+
+@pytest.mark.parametrize("divergence", DIVERGENCES)
+def test_the_gradients_of_the_gain(divergence):
+    """dL/dh = D g / p and dL/dg = Dᵀ h / p with the D of each divergence, written out."""
+    rng = np.random.default_rng(0)
+    b, k = 7, 3
+    h, g = rng.dirichlet(np.ones(k), b), rng.dirichlet(np.ones(k), b)
+    p = np.array([0.5, 0.3, 0.2])
+    th, tg = (torch.from_numpy(v).requires_grad_() for v in (h, g))
+    (-max_mig.mutual_information_gain(th.log(), tg.log(), torch.from_numpy(p).log(), divergence)).backward()
+    big = (h / p) @ g.T
+    pairs = b * (b - 1)
+    d = {"kl": np.ones((b, b)) / pairs, "chi2": 2 * big / pairs, "js": 1 / ((1 + big) * pairs)}[divergence]
+    own = np.diag(big)
+    d[np.diag_indices(b)] = {"kl": -1 / own, "chi2": -2 * np.ones(b), "js": -(1 / own - 1 / (1 + own))}[divergence] / b
+    np.testing.assert_allclose(th.grad, (d @ g) / p, rtol=1e-10)
+    np.testing.assert_allclose(tg.grad, d.T @ (h / p), rtol=1e-10)
+
+
+def test_a_given_prior_is_the_prior():
+    crowd = Crowd.of(small_crowd()[0])
+    for given in ((0.2, 0.3, 0.5), (0.1, 0.1, 0.8)):
+        found = max_mig.MaxMIG(crowd, prior=given).log_prior().exp()
+        np.testing.assert_allclose(found.detach(), given, atol=1e-6)
+    with pytest.raises(ParameterError, match="sum to 1"):
+        max_mig.MaxMIG(crowd, prior=(0.5, 0.5))
+
+
+# ---------------------------------------------------------------- the clip
+@pytest.mark.parametrize(
+    ("p", "most", "clipped"),
+    [
+        ([0.97, 0.02, 0.01], 0.6, [0.6, 0.205, 0.195]),
+        ([0.5, 0.46, 0.04], 0.45, [0.45, 0.45, 0.1]),
+        ([0.8, 0.19, 0.01], 0.45, [0.45, 0.365, 0.185]),
+        ([0.99, 0.01], 0.9, [0.9, 0.1]),
+        ([0.9, 0.06, 0.04], 1 / 3, [1 / 3, 1 / 3, 1 / 3]),
+        ([0.3, 0.3, 0.4], 0.9, [0.3, 0.3, 0.4]),
+    ],
+)
+def test_the_clip(p, most, clipped):
+    found = clip_simplex(torch.tensor([p], dtype=torch.float64), most)
+    np.testing.assert_allclose(found[0], clipped, atol=1e-12)
+
+
+def test_the_clip_of_random_rows_is_a_shift_and_a_bound():
+    rows = torch.from_numpy(np.random.default_rng(0).dirichlet(np.full(6, 0.2), 500))
+    found = clip_simplex(rows, 0.3)
+    torch.testing.assert_close(found.sum(1), torch.ones(500, dtype=torch.float64))
+    assert float(found.max()) <= 0.3 + 1e-12
+    shift = torch.where(found < 0.3 - 1e-12, found - rows, -torch.inf).amax(1, keepdim=True)
+    torch.testing.assert_close(found, torch.minimum(rows + shift, torch.tensor(0.3, dtype=torch.float64)))
+    with pytest.raises(ParameterError, match="between"):
+        clip_simplex(rows, 0.1)
+
+
+# ---------------------------------------------------------------- against the aggregators
+@pytest.mark.parametrize("prior", ["one_coin", "dirichlet"])
+def test_deep_bp_under_a_mute_classifier_is_belief_propagation(prior):
+    votes, _ = small_crowd(n=60, m=30, per_task=3)
+    params = {"prior": prior, "prior_right": 3.0, "prior_wrong": 1.0, "seed": 5}
+    result = cw.BeliefPropagation(**params).fit(votes)
+    crowd = Crowd.of(votes)
+    model = CrowdModel(mute(2, 3), DeepBP(crowd, **params))
+    train_still(model, CrowdData(np.ones((60, 2)), crowd), epochs=1)
+    np.testing.assert_allclose(model.method.target, result.posterior, atol=1e-6)
+    np.testing.assert_allclose(model.method.confusion(), result.confusion, atol=1e-6)
+
+
+def test_agg_net_under_a_mute_classifier_is_dawid_skene_with_even_classes():
+    votes, _ = small_crowd(n=200, m=8)
+    result = cw.DawidSkene(smoothing=0.1, prior_class=1e7, tol=1e-16, max_iter=2000).fit(votes)
+    np.testing.assert_allclose(result.class_prior, 1 / 3, atol=1e-5)
+    crowd = Crowd.of(votes)
+    model = CrowdModel(mute(2, 3), AggNet(crowd, smoothing=0.1))
+    train_still(model, CrowdData(np.ones((200, 2)), crowd), epochs=300)
+    np.testing.assert_allclose(model.method.target, result.posterior, atol=1e-3)
+    np.testing.assert_allclose(model.method.confusion(), result.confusion, atol=1e-3)
+
+
+def test_deep_mf_under_a_mute_classifier_is_mean_field():
+    votes, _ = small_crowd(n=200, m=8)
+    result = cw.MeanField(prior_diagonal=2.0, prior_off=1.0, tol=1e-12, max_iter=2000).fit(votes)
+    crowd = Crowd.of(votes)
+    model = CrowdModel(mute(2, 3), DeepMF(crowd))
+    train_still(model, CrowdData(np.ones((200, 2)), crowd), epochs=200)
+    np.testing.assert_allclose(model.method.target, result.posterior, atol=1e-4)
+
+
+def test_two_stage_trains_on_the_aggregators_posterior():
+    votes, _ = small_crowd()
+    result = cw.DawidSkene(smoothing=0.3).fit(votes)
+    method = TwoStage(Crowd.of(votes), aggregator="dawid_skene", params={"smoothing": 0.3})
+    np.testing.assert_allclose(method.target, result.posterior, atol=1e-6)
+    np.testing.assert_allclose(method.confusion(), result.confusion, atol=1e-6)
+
+
+# ---------------------------------------------------------------- BayesDGC
+def numpy_ascent(votes, log_f, rounds, diagonal=5.0, off=2.0, classes=1.1):
+    """Coordinate ascent of the same model, label by label."""
+    n, m, k = votes.n_tasks, votes.n_workers, votes.n_classes
+    prior = np.full((k, k), off) + (diagonal - off) * np.eye(k)
+    share = votes.votes / votes.votes.sum(1, keepdims=True)
+
+    def beliefs(q):
+        found = np.tile(prior, (m, 1, 1))
+        for i, w, label in zip(votes.task, votes.worker, votes.label, strict=True):
+            found[w, :, label] += q[i]
+        return found, classes + q.sum(0)
+
+    beta, alpha = beliefs(share)
+    for _ in range(rounds):
+        score = log_f + digamma(alpha) - digamma(alpha.sum())
+        log_a = digamma(beta) - digamma(beta.sum(2, keepdims=True))
+        for i, w, label in zip(votes.task, votes.worker, votes.label, strict=True):
+            score[i] += log_a[w, :, label]
+        q = np.exp(score - score.max(1, keepdims=True))
+        q /= q.sum(1, keepdims=True)
+        beta, alpha = beliefs(q)
+    assert q.shape == (n, k)
+    return alpha, beta
+
+
+def test_the_full_batch_step_of_bayes_dgc_is_coordinate_ascent():
+    votes, _ = small_crowd(n=30, m=5)
+    crowd = Crowd.of(votes)
+    x = np.random.default_rng(0).normal(size=(30, 4)).astype(np.float32)
+    torch.manual_seed(0)
+    model = CrowdModel(nn.Linear(4, 3), BayesDGC(crowd, kappa=0.0, use_pi=True))
+    with torch.no_grad():
+        log_f = torch.log_softmax(model.net(torch.from_numpy(x)), 1).double().numpy()
+    train_still(model, CrowdData(x, crowd), epochs=4)
+    alpha, beta = numpy_ascent(votes, log_f, rounds=4)
+    np.testing.assert_allclose(model.method.belief, beta, rtol=1e-4)
+    np.testing.assert_allclose(model.method.class_belief, alpha, rtol=1e-4)
+
+
+def test_natural_gradient_steps_of_small_batches_settle_near_coordinate_ascent():
+    votes, _ = small_crowd(n=300, m=5)
+    crowd = Crowd.of(votes)
+    model = CrowdModel(mute(2, 3), BayesDGC(crowd))
+    train(model, CrowdData(np.ones((300, 2)), crowd), optimizer=torch.optim.SGD(model.net.parameters(), lr=0.0),
+          epochs=30, batch_size=30)  # fmt: skip
+    _, beta = numpy_ascent(votes, np.zeros((300, 3)), rounds=100)
+    np.testing.assert_allclose(model.method.confusion(), beta / beta.sum(2, keepdims=True), atol=0.03)
+
+
+def test_the_slope_of_the_bound_in_the_logits_is_q_less_softmax():
+    votes, _ = small_crowd(n=6, m=5)
+    crowd = Crowd.of(votes)
+    method = BayesDGC(crowd, use_pi=True).double()
+    batch = CrowdData(np.ones((6, 2)), crowd).batch(torch.arange(6))
+    gamma = torch.randn(6, 3, generator=torch.Generator().manual_seed(0), dtype=torch.float64)
+    q = method.posterior(Output(gamma), batch)
+    expected = q - torch.softmax(gamma, 1)
+    step = 1e-6
+    for i in range(6):
+        for k in range(3):
+            off = torch.zeros(6, 3, dtype=torch.float64)
+            off[i, k] = step
+            up, down = (-6 * float(method.loss(Output(gamma + s * off), batch)["bound"]) for s in (1, -1))
+            assert (up - down) / (2 * step) == pytest.approx(float(expected[i, k]), abs=1e-6)
+
+
+# ---------------------------------------------------------------- deepMF's special cases (seed's appendix C)
+def soft_net(seed=0):
+    torch.manual_seed(seed)
+    return nn.Linear(4, 3).double()
+
+
+class Doubles(torch.utils.data.Dataset):
+    def __init__(self, n):
+        self.x = torch.randn(n, 4, generator=torch.Generator().manual_seed(1), dtype=torch.float64)
+
+    def __len__(self):
+        return len(self.x)
+
+    def __getitem__(self, i):
+        return self.x[i]
+
+
+def test_with_sure_beliefs_and_one_label_a_task_deep_mf_steps_as_ccem():
+    votes, _ = small_crowd(n=50, m=5, per_task=1)
+    crowd, x = Crowd.of(votes), Doubles(50)
+    ccem = CrowdModel(soft_net(), CCEM(crowd, start="eye", scale=1.5, form="softmax").double())
+    mf = CrowdModel(soft_net(), DeepMF(crowd, clip=1.0).double())
+    theta = ccem.method.confusion().detach()
+    mf.method.belief = 1e10 * theta  # a Dirac delta on the confusions
+    batch = CrowdData(x, crowd).batch(torch.arange(50))
+    log_f = torch.log_softmax(mf.net(x.x), 1).detach()
+    mf.method.begin_epoch(sweep_of(log_f, crowd))
+    for model in (ccem, mf):
+        sum(model(batch).values()).backward()
+    torch.testing.assert_close(mf.net.weight.grad, ccem.net.weight.grad, rtol=1e-6, atol=1e-9)
+    # The cells of the confusion: the expected counts that deepMF adds to its prior are ccem's slope in log theta.
+    log_theta = theta.log().requires_grad_()
+    said = torch.logsumexp(log_f[crowd.task] + log_theta[crowd.worker, :, crowd.label], 1).sum()
+    (slope,) = torch.autograd.grad(said, log_theta)
+    torch.testing.assert_close(mf.method.belief - mf.method.prior, slope, rtol=1e-6, atol=1e-9)
+
+
+@pytest.mark.parametrize("strength", [0.0, 0.5])
+def test_the_mode_of_deep_mfs_beliefs_is_where_the_log_trace_stands_still(strength):
+    """Eq. 32-35, q(z) = f and a Dirac delta: prior 1 is the crowd layer's, 1 - strength on the diagonal Trace's."""
+    votes, _ = small_crowd(n=200, m=5)
+    crowd, x = Crowd.of(votes), Doubles(200)
+    log_trace = CrowdModel(soft_net(), LogTrace(crowd, strength=strength).double())
+    mf = DeepMF(crowd, prior_diagonal=1 - strength, prior_off=1.0).double()
+    f = torch.softmax(log_trace.net(x.x), 1).detach()
+    mode = mf.prior + crowd.counts(f) - 1  # eq. 29 at q = f, less one: the mode of the Dirichlet, unnormalised
+    with torch.no_grad():
+        log_trace.method.table.table.weight.copy_(mode.log().reshape(5, -1))
+    batch = CrowdData(x, crowd).batch(torch.arange(200))
+    sum(log_trace(batch).values()).backward()
+    # The prior's pseudo-counts do not add up to K in a row: the slope left is that of the normaliser, none at all here.
+    slope = log_trace.method.table.table.weight.grad.view(5, 3, 3)
+    torch.testing.assert_close(slope, torch.zeros_like(slope), atol=1e-9, rtol=0)
+
+
+# ---------------------------------------------------------------- MBEM and Raykar by hand
+def test_mbem_by_hand():
+    """Four tasks, two workers; the classifier says 0, 0, 1, 1."""
+    votes = cw.Annotations.from_arrays(
+        [0, 0, 1, 1, 2, 2, 3, 3], ["a", "b"] * 4, [0, 1, 0, 1, 1, 1, 0, 1], classes=range(2)
+    )
+    crowd = Crowd.of(votes)
+    method = MBEM(crowd, rounds=2, smoothing=0.0)
+    log_proba = torch.log(torch.tensor([[0.9, 0.1], [0.6, 0.4], [0.3, 0.7], [0.2, 0.8]]))
+    restarted = []
+    method.begin_epoch(sweep_of(log_proba, crowd, epoch=4, epochs=10, restart=lambda: restarted.append(True)))
+    assert not restarted  # rounds of five epochs
+    torch.testing.assert_close(method.target[0], torch.tensor([0.5, 0.5]))
+    method.begin_epoch(sweep_of(log_proba, crowd, epoch=5, epochs=10, restart=lambda: restarted.append(True)))
+    assert restarted
+    a, b = method.confusion()
+    np.testing.assert_allclose(a, [[1, 0], [0.5, 0.5]], atol=1e-6)
+    np.testing.assert_allclose(b, [[0, 1], [0, 1]], atol=1e-6)
+    # "a" says 0: 1 · .5 against .5 · .5; says 1: 0 against .5. "b" always says 1. The classifier itself is left out.
+    np.testing.assert_allclose(method.target, [[2 / 3, 1 / 3], [2 / 3, 1 / 3], [0, 1], [2 / 3, 1 / 3]], atol=1e-6)
+
+
+def test_raykars_sensitivity_and_specificity_have_beta_priors():
+    """(a1 - 1 + sum mu y) / (a1 + a2 - 2 + sum mu) at the vote shares, and the like for the other class."""
+    votes = cw.Annotations.from_arrays([0, 0, 1, 1, 2, 2], ["a", "b"] * 3, [1, 1, 0, 1, 0, 0], classes=range(2))
+    method = Raykar(Crowd.of(votes), prior_diagonal=4.0, prior_off=2.0)
+    mu = np.array([1.0, 0.5, 0.0])
+    said = {0: np.array([1, 0, 0]), 1: np.array([1, 1, 0])}
+    for worker, y in said.items():
+        sensitivity = (3 + (mu * y).sum()) / (4 + mu.sum())
+        specificity = (3 + ((1 - mu) * (1 - y)).sum()) / (4 + (1 - mu).sum())
+        assert float(method.confusion()[worker, 1, 1]) == pytest.approx(sensitivity, abs=1e-6)
+        assert float(method.confusion()[worker, 0, 0]) == pytest.approx(specificity, abs=1e-6)
+
+
+# ---------------------------------------------------------------- the weights of Weighted Doctor Net
+def test_weights_of_heads_find_the_best_mixture():
+    """Head 0 knows the classes, the others guess: at a full step EM's weights go to head 0, and never lose."""
+    k, n = 2, 40
+    truth = torch.arange(n) % k
+    task = np.repeat(np.arange(n), 2)
+    worker = np.tile([1, 2], n)  # head 0 never labels, so it may always speak
+    extra = np.array([0])
+    votes = cw.Annotations.from_arrays(
+        np.r_[task, extra], np.r_[worker, 0], np.r_[np.repeat(truth.numpy(), 2), truth[0]], classes=range(k)
+    )
+    crowd = Crowd.of(votes)
+    method = WeightedDoctorNet(crowd, n_features=2, rate=1.0)
+    with torch.no_grad():
+        method.heads.weight.weight[0] = torch.tensor([[2.0, 0.0], [0.0, 2.0]]).flatten()
+    batch = CrowdData(torch.nn.functional.one_hot(truth, k).float(), crowd).batch(torch.arange(n))
+    shares, losses = [], []
+    for _ in range(30):
+        out = Output(torch.zeros(n, k), batch.x)
+        losses.append(-float(method.classify(out)[torch.arange(n), truth].mean().detach()))
+        shares.append(float(method.shares()[0].detach()))
+        method.loss(out, batch)
+        with torch.no_grad():
+            method.end_step(batch)
+    assert shares[0] == pytest.approx(1 / 3)
+    assert shares[-1] > 0.95
+    assert all(later <= before + 1e-6 for before, later in pairwise(losses))

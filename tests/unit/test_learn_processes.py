@@ -1,0 +1,121 @@
+"""Two processes that share every batch, through Lightning Fabric on gloo, end where one process ends."""
+
+from __future__ import annotations
+
+import json
+import subprocess
+import sys
+
+import numpy as np
+import pytest
+
+torch = pytest.importorskip("torch")
+pytest.importorskip("lightning_fabric")
+
+from torch import nn  # noqa: E402
+
+import crowdwise as cw  # noqa: E402
+from crowdwise import registry  # noqa: E402
+from crowdwise.learn import Crowd, CrowdClassifier, CrowdData, CrowdModel, train  # noqa: E402
+from crowdwise.learn.classifier import method_class  # noqa: E402
+from crowdwise.learn.method import last_linear  # noqa: E402
+
+N, M, K, D = 101, 7, 3, 5
+FORMS = [("ccem", {"sparse": True}), ("crowd_layer", {"sparse": True}), ("max_mig", {"prior": "learnt"})]
+CASES = [*((name, {}) for name in sorted(registry.LEARNERS)), *FORMS]
+
+SCRIPT = """
+import json, sys
+import torch
+from lightning_fabric import Fabric
+from tests.unit.test_learn_processes import CASES, classify, run
+
+def work(fabric, folder):
+    found = [run(*case, fabric) for case in CASES]
+    # Killed after two of four epochs, as it were, and resumed.
+    run("agg_net", {}, fabric, epochs=2, folder=folder)
+    found.append(run("agg_net", {}, fabric, epochs=4, folder=folder, resume=True))
+    found.append(run("agg_net", {}, fabric, epochs=4))
+    fitted = classify(fabric)
+    found.append([fitted.history_["score"], fitted.history_.best_epoch])
+    if fabric.global_rank == 0:
+        with open(folder + "/found.json", "w") as file:
+            json.dump(found, file)
+    fabric.barrier()
+    torch.distributed.destroy_process_group()
+
+if __name__ == "__main__":
+    Fabric(accelerator="cpu", devices=2, strategy="ddp_fork").launch(work, sys.argv[1])
+"""
+
+
+def planted():
+    """One to three labels a task, so that the two halves of a batch have different numbers of labels."""
+    rng = np.random.default_rng(0)
+    truth = rng.integers(K, size=N)
+    x = (rng.normal(size=(N, D)) + 2 * np.eye(K, D)[truth]).astype(np.float32)
+    task = np.repeat(np.arange(N), 3)
+    worker = np.concatenate([rng.choice(M, 3, replace=False) for _ in range(N)])
+    label = np.where(rng.random(3 * N) < 0.7, truth[task], rng.integers(K, size=3 * N))
+    keep = (rng.random(3 * N) < 0.6) | (np.arange(3 * N) % 3 == 0)
+    votes = cw.Annotations.from_arrays(task[keep], worker[keep], label[keep], tasks=range(N), workers=range(M))
+    return x, votes
+
+
+def run(name, params, fabric=None, epochs=3, **how):
+    """The losses of a few epochs; 101 tasks in batches of 25 leave a last batch of one, so one process has none."""
+    x, votes = planted()
+    crowd = Crowd.of(votes)
+    torch.manual_seed(0)
+    net = nn.Sequential(nn.Linear(D, 8), nn.ReLU(), nn.Linear(8, K))
+    cls = method_class(name)
+    params = dict(params)
+    if cls.needs_features:
+        params["n_features"] = last_linear(net).in_features
+    if name == "known_confusion":
+        params["confusion"] = np.full((M, K, K), 0.1) + 0.7 * np.eye(K)
+    model = CrowdModel(net, cls(crowd, **params))
+    history = train(model, CrowdData(x, crowd), epochs=epochs, batch_size=25, fabric=fabric, **how)
+    return history["loss"]
+
+
+def classify(fabric=None):
+    x, votes = planted()
+    return CrowdClassifier("linear", "ccem", epochs=4, batch_size=25, validation=0.2, fabric=fabric).fit(x, votes)
+
+
+@pytest.fixture(scope="module")
+def found(tmp_path_factory):
+    folder = tmp_path_factory.mktemp("two")
+    (folder / "two.py").write_text(SCRIPT)
+    done = subprocess.run(
+        [sys.executable, "-c", SCRIPT, str(folder)], capture_output=True, text=True, timeout=300, check=False
+    )
+    assert done.returncode == 0, done.stderr[-2000:]
+    return json.loads((folder / "found.json").read_text())
+
+
+@pytest.mark.parametrize("number", range(len(CASES)), ids=["-".join([n, *p]) for n, p in CASES])
+def test_two_processes_have_the_losses_of_one(found, number):
+    assert np.allclose(found[number], run(*CASES[number]), rtol=1e-4, atol=0)
+
+
+def test_two_processes_resume_together(found):
+    assert found[-3] == found[-2]
+
+
+def test_the_classifier_takes_a_fabric(found):
+    one = classify()
+    assert np.allclose(found[-1][0], one.history_["score"], rtol=1e-4)
+    assert found[-1][1] == one.history_.best_epoch
+
+
+@pytest.mark.parametrize("name", ["ccem", "agg_net", "max_mig", "geo_crowd_net_f"])
+def test_mixed_precision(name):
+    from lightning_fabric import Fabric
+
+    fabric = Fabric(accelerator="cpu", devices=1, precision="bf16-mixed")
+    fabric.launch()
+    mixed, full = run(name, {}, fabric), run(name, {})
+    assert mixed != full
+    assert np.allclose(mixed, full, atol=0.03)
