@@ -13,7 +13,7 @@ import numpy.typing as npt
 import polars as pl
 
 from .errors import DataError, ParameterError
-from .io.coding import Coded, Duplicates, UnknownClasses, encode
+from .io.coding import NUMBERS, Coded, Duplicates, UnknownClasses, encode
 from .ledger import Ledger
 from .maths.order import offsets
 from .vocabulary import Codes, as_series, lookup, quote, sorted_vocabulary, union
@@ -38,12 +38,14 @@ class Annotations:
     classes: pl.Series
     weight: npt.NDArray[np.float64] | None = None
     time: npt.NDArray[np.float64] | None = None
+    duration: npt.NDArray[np.float64] | None = None
+    confidence: npt.NDArray[np.float64] | None = None
     ledger: Ledger = field(default_factory=lambda: Ledger(0, 0))
 
     def __post_init__(self) -> None:
-        for array in (self.task, self.worker, self.label, self.weight, self.time):
-            if array is not None:
-                array.setflags(write=False)
+        arrays: list[npt.NDArray[Any]] = [self.task, self.worker, self.label, *self.numbers.values()]
+        for array in arrays:
+            array.setflags(write=False)
 
     # ---------------------------------------------------------------- constructors
     @classmethod
@@ -55,6 +57,8 @@ class Annotations:
         *,
         weight: Any = None,
         time: Any = None,
+        duration: Any = None,
+        confidence: Any = None,
         tasks: Any = None,
         workers: Any = None,
         classes: Any = None,
@@ -63,6 +67,7 @@ class Annotations:
     ) -> Annotations:
         """From three equally long columns; `tasks`, `workers`, `classes` may name more than the rows mention."""
         columns = {"task": task, "worker": worker, "label": label, "weight": weight, "time": time}
+        columns |= {"duration": duration, "confidence": confidence}
         return cls._of(
             encode(
                 columns,
@@ -130,6 +135,11 @@ class Annotations:
             f"Annotations({len(self):,} annotations, {self.n_tasks:,} tasks, "
             f"{self.n_workers:,} workers, {self.n_classes:,} classes)"
         )
+
+    @property
+    def numbers(self) -> dict[str, npt.NDArray[np.float64]]:
+        """What the rows carry besides their label: weight, time, duration (both in seconds), confidence."""
+        return {name: getattr(self, name) for name in NUMBERS if getattr(self, name) is not None}
 
     @property
     def n_tasks(self) -> int:
@@ -205,14 +215,14 @@ class Annotations:
     def take(self, rows: npt.NDArray[Any]) -> Annotations:
         """The rows of a mask or of ascending row numbers, with the same vocabularies."""
         pick = np.flatnonzero(rows) if rows.dtype == bool else rows
+        numbers: dict[str, Any] = {name: values[pick] for name, values in self.numbers.items()}
         return replace(
             self,
             task=self.task[pick],
             worker=self.worker[pick],
             label=self.label[pick],
-            weight=None if self.weight is None else self.weight[pick],
-            time=None if self.time is None else self.time[pick],
             ledger=Ledger(len(pick), len(pick)),
+            **numbers,
         )
 
     def select(self, *, tasks: Iterable[Any] | None = None, workers: Iterable[Any] | None = None) -> Annotations:
@@ -264,7 +274,7 @@ class Annotations:
 
     def append(self, other: Annotations, *, duplicates: Duplicates = "error") -> Annotations:
         """Both sets of rows over the union of the vocabularies."""
-        names = [n for n in ("weight", "time") if getattr(self, n) is not None and getattr(other, n) is not None]
+        names = [n for n in self.numbers if n in other.numbers]
         both = pl.concat([self.to_frame(), other.to_frame()], how="diagonal_relaxed")
         coded = encode(
             {name: both[name] for name in ("task", "worker", "label", *names)},
@@ -289,8 +299,7 @@ class Annotations:
                 "label": self.classes.gather(self.label),
             }
         )
-        extra = {n: getattr(self, n) for n in ("weight", "time") if getattr(self, n) is not None}
-        return frame.with_columns(**{n: pl.Series(v) for n, v in extra.items()})
+        return frame.with_columns(**{n: pl.Series(v) for n, v in self.numbers.items()})
 
     def describe(self) -> dict[str, Any]:
         """What is in the data, as plain values: sizes, overlap, graph, agreement, ledger."""

@@ -37,6 +37,10 @@ class Ledger:
         if self.rows_in != self.rows_used + self.rows_dropped:
             raise AssertionError(f"ledger out of balance: {self.rows_in} in, {self.rows_used} used, {kept} dropped")
 
+    def __reduce__(self) -> tuple[Any, ...]:
+        """How to copy it, also to another process: a mapping proxy cannot say."""
+        return Ledger, (self.rows_in, self.rows_used, dict(self.dropped), self.notes)
+
     @property
     def rows_dropped(self) -> int:
         """Rows that were not used, over all reasons."""

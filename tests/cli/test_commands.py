@@ -18,9 +18,9 @@ import crowdwise as cw
 
 from .made import parquet, zst
 
-COMMANDS = ["demo", "inspect", "aggregate", "evaluate", "compare", "methods", "show", "simulate"]
+COMMANDS = ["demo", "inspect", "aggregate", "evaluate", "compare", "methods", "show", "simulate", "workers"]
 TABLES = {"labels.csv", "workers.csv", "confusion.csv", "ledger.json"}
-STORE = {"result.json", "arrays.npz", "tasks.parquet", "workers.parquet", "classes.parquet"}
+STORE = {"result.json", "arrays.npz", "tasks.parquet", "workers.parquet", "classes.parquet", "votes.parquet"}
 
 
 @pytest.fixture(scope="module")
@@ -83,9 +83,10 @@ def test_version_and_help(works):
         ("demo", ""),
         ("inspect", "VOTES --columns --format --json"),
         ("aggregate", "VOTES --method -m --param -p --gold --columns --duplicates --format --seed --json"),
-        ("aggregate", "--output -o --force"),
-        ("evaluate", "DIR|LABELS --truth --json"),
+        ("aggregate", "--output -o --force --prior"),
+        ("evaluate", "DIR|LABELS --truth --json --resamples --seed"),
         ("compare", "VOTES --method -m --truth --gold --columns --duplicates --format --seed --json"),
+        ("compare", "--folds --jobs --disputed --output -o --force"),
         ("methods", "NAME --json"),
         ("show", "DIR --json"),
         ("simulate", "SCENARIO --tasks --workers --classes --labels --features --seed --output -o --force"),
@@ -312,7 +313,7 @@ def test_numbers_as_classes_with_gold_in_text(works, files):
     assert [row["label"] for row in parsed(out)] == ["2", "10"]
 
 
-# ------------------------------------------------------------------------------------------------ evaluate, compare
+# ------------------------------------------------------------------------------------------------ evaluate
 def test_evaluate_a_folder_and_a_table_alike(works, files):
     run, truth = files / "run", files / "truth.csv"
     works("aggregate", files / "votes.csv", "-m", "dawid_skene", "-o", run)
@@ -325,9 +326,11 @@ def test_evaluate_a_folder_and_a_table_alike(works, files):
         assert one[key] == pytest.approx(two[key]), key
     assert one["n"] == 60
     assert one["accuracy"] > 0.6
+    assert one["intervals"]["accuracy"][0] < one["accuracy"] < one["intervals"]["accuracy"][1]
+    assert one["intervals"].keys() >= {"accuracy", "macro_f1", "log_loss", "brier", "ece"}
     assert np.array(one["confusion"]).sum() == 60
     out, err = works("evaluate", run, "--truth", truth)
-    for words in ("accuracy", "macro F1", "log-loss", "Brier", "calibration", "Confusion"):
+    for words in ("accuracy", "macro F1", "log-loss", "Brier", "calibration", "95 % interval", "Confusion"):
         assert words in out
     assert err == ""
 
@@ -342,25 +345,6 @@ def test_evaluate_without_probabilities_and_with_strange_tasks(works, files):
         "1 tasks in the truth have no label"
         in works("evaluate", files / "labels.csv", "--truth", files / "truth.csv")[1]
     )
-
-
-@pytest.mark.filterwarnings("always::crowdwise.errors.CrowdwiseWarning")
-def test_compare(works, files):
-    chosen = ("-m", "majority_vote", "-m", "dawid_skene")
-    out, _ = works("compare", files / "votes.csv", *chosen)
-    assert "majority_vote" in out
-    assert "accuracy" not in out
-    out, _ = works("compare", files / "votes.csv", *chosen, "--truth", files / "truth.csv")
-    assert "accuracy" in out
-    found = json.loads(works("compare", files / "votes.csv", *chosen, "--truth", files / "truth.csv", "--json")[0])
-    assert [row["method"] for row in found["methods"]] == ["majority_vote", "dawid_skene"]
-    assert all(0.5 < row["accuracy"] <= 1 for row in found["methods"])
-    every = json.loads(works("compare", files / "votes.csv", "--gold", files / "gold.csv", "--json")[0])
-    able = {name for name in cw.methods() if cw.registry.card(name).needs <= {"gold"}}
-    assert {row["method"] for row in every["methods"]} == able
-    without = json.loads(works("compare", files / "votes.csv", "--json")[0])
-    assert "gold_majority_vote" not in {row["method"] for row in without["methods"]}
-    assert "labels" not in without["methods"][0]
 
 
 # ---------------------------------------------------------------------------------------- methods, show, simulate

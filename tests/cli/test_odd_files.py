@@ -12,6 +12,8 @@ import threading
 import numpy as np
 import pytest
 
+from crowdwise.io.tables import open_table
+
 from .made import HEAD, LINE, ROWS, VOTES, npy, parquet, zst
 
 EXACT = "exact repeat of task, worker and label"
@@ -117,10 +119,11 @@ def test_ids_come_back_as_they_went_in(crowdwise_cli, tmp_path, suffix):
     path.write_bytes(_written(rows, suffix))
     code, _, err = crowdwise_cli("aggregate", path, "-m", "majority_vote", "-o", run)
     assert code == 0, err
-    with (run / "labels.csv").open(newline="", encoding="utf-8") as file:
-        labels = [(line["task"], line["label"]) for line in csv.DictReader(file)]
-    with (run / "workers.csv").open(newline="", encoding="utf-8") as file:
-        workers = [line["worker"] for line in csv.DictReader(file)]
+    labels = open_table(run / "labels.csv").read(["task", "label"]).rows()
+    workers = open_table(run / "workers.csv").read(["worker"])["worker"].to_list()
+    with (run / "workers.csv").open(newline="", encoding="utf-8") as file:  # others see = and - behind an apostrophe
+        seen = [line["worker"] for line in csv.DictReader(file)]
+    assert sorted(seen) == sorted("'" + name if name in ("=1+1", "-", "\ta") else name for name in IDS)
     assert sorted(labels) == sorted((task, label) for task, _, label in rows)
     assert sorted(workers) == sorted(IDS)
 

@@ -13,7 +13,7 @@ import typer
 
 from .. import __version__
 from ..errors import CrowdwiseError, CrowdwiseWarning
-from . import aggregate, compare, demo, evaluate, inspect, methods, show, simulate
+from . import aggregate, compare, convert, demo, evaluate, inspect, methods, show, simulate, workers
 
 app = typer.Typer(
     name="crowdwise",
@@ -32,7 +32,9 @@ app.command("evaluate")(evaluate.evaluate)
 app.command("compare")(compare.compare)
 app.command("methods")(methods.methods)
 app.command("show")(show.show)
+app.command("workers")(workers.workers)
 app.command("simulate")(simulate.simulate)
+app.command("convert")(convert.convert)
 
 
 def _version(wanted: bool) -> None:

@@ -9,11 +9,32 @@ from typing import TYPE_CHECKING, Annotated, Any
 import typer
 
 from ..registry import DEFAULT
-from .options import Columns, Duplicates, Force, Format, Gold, Json, Params, Repeats, Seed, Votes, parse_params
-from .talk import naming, print_json, print_table, progress, say, tell_ledger, worker_rows
+from .options import (
+    Asked,
+    Columns,
+    Duplicates,
+    Force,
+    Format,
+    Gold,
+    Json,
+    Multi,
+    Multiple,
+    Params,
+    Predictions,
+    Prior,
+    Question,
+    Refused,
+    Rejected,
+    Repeats,
+    Seed,
+    Votes,
+    parse_params,
+)
+from .talk import clean, naming, print_json, print_table, progress, say, tell_ledger, worker_rows
 
 if TYPE_CHECKING:
     from ..annotations import Annotations
+    from ..io.reading import Reading
     from ..result import Result
 
 
@@ -22,9 +43,21 @@ def aggregate(
     method: Annotated[str, typer.Option("-m", "--method", help="See: crowdwise methods")] = DEFAULT,
     param: Params = None,
     gold: Gold = None,
+    prior: Prior = None,
     columns: Columns = None,
     duplicates: Duplicates = Repeats.error,
     format: Format = None,
+    question: Question = None,
+    multiple: Multiple = Multi.error,
+    predictions: Predictions = False,
+    rejected: Rejected = Refused.keep,
+    calibrate: Annotated[
+        bool, typer.Option("--calibrate", help="Soften overconfident probabilities; no label changes.")
+    ] = False,
+    drop_flagged: Annotated[
+        bool,
+        typer.Option("--drop-flagged", help="Fit again without workers flagged as guessing or colluding; say who."),
+    ] = False,
     seed: Seed = 0,
     output: Annotated[
         Path | None,
@@ -38,42 +71,109 @@ def aggregate(
     Without -o the labels go to stdout as CSV: task, label, confidence, entropy, n_labels, p_<class>...
     """
     from .. import registry
+    from ..aggregate.calibrate import calibrate as temper
+    from ..io.csvcells import to_csv
     from ..io.store import FILES, refuse_to_overwrite
+    from ..io.votes import save_votes
     from ..io.write import TABLES, write_run
 
     chosen = registry.method(method, **{"seed": seed, **parse_params(method, param)})
     if output is not None:
         refuse_to_overwrite(output, TABLES + FILES, force)
-    annotations, known = load(votes, columns, duplicates, format, gold)
+    asked = Asked(question, multiple, predictions, rejected)
+    annotations, known = load(votes, columns, duplicates, format, gold, asked)
     tell_ledger(annotations.ledger)
-    with progress(method) as callback, naming(votes, gold):
-        result = chosen.fit(annotations, gold=known, callback=callback)
+    history = None if prior is None else load_prior(prior)
+    with progress(method) as callback, naming(votes, gold, prior):
+        result = chosen.fit(annotations, gold=known, prior=history, callback=callback)
+        if drop_flagged:
+            annotations, before = without_flagged(annotations, result), result
+            result = chosen.fit(annotations, gold=known, prior=history, callback=callback)
+            say(f"{int((result.labels != before.labels).sum()):,} labels differ from those with everybody's votes")
+        if calibrate:
+            result = temper(result, annotations, gold=known, prior=history)
     if output is not None:
         write_run(result, annotations.ledger, output, force=force)
+        save_votes(annotations, output)
     if json:
         print_json(summary(result, annotations, output))
     elif output is None:
-        sys.stdout.write(result.to_table().write_csv())
+        sys.stdout.write(to_csv(result.to_table()))
     if not json:
         tell(result, annotations, output)
 
 
 def load(
-    votes: str, columns: str | None, duplicates: Repeats, format: str | None, gold: Path | None
+    votes: str,
+    columns: str | None,
+    duplicates: Repeats,
+    format: str | None,
+    gold: Path | None,
+    asked: Asked | None = None,
 ) -> tuple[Annotations, Any]:
-    """Votes and gold; classes that only gold knows are added to the votes' classes."""
-    from ..io.columns import parse_columns
-    from ..io.read import read, read_truth
+    """Votes and gold (the file's own when none is given); classes that only gold knows are added to the votes'."""
+    from ..io.read import read_truth
 
-    annotations = read(votes, columns=parse_columns(columns), duplicates=duplicates.value, format=format)
-    if gold is None:
+    reading = (asked or Asked()).read(votes, columns, duplicates.value, format)
+    annotations = reading.annotations
+    known = own_gold(reading) if gold is None else read_truth(gold)
+    if known is None:
         return annotations, None
-    known = read_truth(gold)
     before = annotations.n_classes
     annotations = annotations.with_classes(known["label"])
     if annotations.n_classes > before:
         say(f"note: {annotations.n_classes - before} classes occur in the gold labels only")
     return annotations, known
+
+
+def without_flagged(annotations: Annotations, result: Result) -> Annotations:
+    """The votes without those of workers who guess or collude, and what that takes away, said."""
+    from ..workers.judgement import Judgement
+    from ..workers.removal import drop_flagged
+    from ..workers.study import flags_of
+
+    flags = flags_of(Judgement(annotations, result))
+    out = drop_flagged(annotations, flags)
+    for flag in flags:
+        if flag.worker in out.reasons and flag.name in out.reasons[flag.worker]:
+            say(clean(f"left out: {flag.worker} ({flag.name}): {flag.evidence}"))
+    for sentence in out.sentences():
+        say(sentence)
+    return out.annotations
+
+
+def own_gold(reading: Reading) -> Any:
+    """The gold labels in the file itself; where it knows the truth of every task, that is for judging, not for use."""
+    gold = reading.gold
+    if gold is None:
+        return None
+    if len(gold) >= reading.annotations.n_tasks:
+        say(f"note: the file knows the true label of all {len(gold):,} tasks; it is left aside (see evaluate --truth)")
+        return None
+    say(f"note: {len(gold):,} gold labels in the file itself are used; --gold FILE takes others")
+    return gold
+
+
+def load_prior(prior: Path) -> Any:
+    """The Result in a folder, or a table whose counts are numbers and whose names are text."""
+    import polars as pl
+
+    from ..aggregate.prior import COLUMNS
+    from ..errors import DataError
+    from ..io.tables import open_table
+    from ..result import Result
+
+    if prior.is_dir():
+        return Result.load(prior)
+    table = open_table(prior)
+    missing = [name for name in COLUMNS if name not in table.header]
+    if missing:
+        raise DataError(f"{table.where} has no column {missing[0]!r}; a prior has {', '.join(COLUMNS)}")
+    frame = table.read(list(COLUMNS)).with_columns(pl.all().cast(pl.String))
+    try:
+        return frame.with_columns(pl.col("n").cast(pl.Float64))
+    except pl.exceptions.PolarsError:
+        raise DataError(f"{table.where}: the column 'n' must hold numbers") from None
 
 
 def summary(result: Result, annotations: Annotations, output: Path | None) -> dict[str, Any]:
@@ -89,6 +189,7 @@ def summary(result: Result, annotations: Annotations, output: Path | None) -> di
         "mean_confidence": result.mean_confidence,
         "iterations": result.n_iter,
         "converged": result.converged,
+        **{name: result.extra[name] for name in ("chosen", "reason", "scores", "temperature") if name in result.extra},
         "ledger": annotations.ledger.to_dict(),
         "output": None if output is None else str(output),
         "labels": None if output is not None else result.to_table().to_dicts(),
@@ -101,6 +202,7 @@ def tell(result: Result, annotations: Annotations, output: Path | None) -> None:
         f"{len(annotations):,} annotations of {annotations.n_tasks:,} tasks by {annotations.n_workers:,} workers, "
         f"{annotations.n_classes} classes; {result.method}, {result.n_iter} iterations"
     )
+    tell_choice(result)
     unsure = int((result.confidence < 0.9).sum())
     say(
         f"by its own reckoning {result.mean_confidence:.1%} of the labels are right; "
@@ -112,3 +214,18 @@ def tell(result: Result, annotations: Annotations, output: Path | None) -> None:
     if output is not None:
         print_table("Workers, best and worst", ["worker", "labels", "skill", "95 % interval", ""], worker_rows(result))
         say(f"written to {output}")
+
+
+def tell_choice(result: Result) -> None:
+    """Which model was chosen among which, and why; at which temperature. Silence where there was no choice."""
+    rows = [
+        [row["method"], f"{row['score']:.4f}", f"{row['standard_error']:.4f}", "*" * (row["method"] == chosen)]
+        for chosen in [result.extra.get("chosen")]
+        for row in result.extra.get("scores", [])
+    ]
+    if rows:
+        print_table("Held-out labels, mean log-likelihood", ["model", "score", "error", ""], rows)
+    if "reason" in result.extra:
+        say(f"chosen: {result.extra['reason']}")
+    if "temperature" in result.extra:
+        say(f"calibrated at temperature {result.extra['temperature']:.2f}")

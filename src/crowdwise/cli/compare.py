@@ -2,15 +2,43 @@
 
 from __future__ import annotations
 
-import time
-import warnings
-from typing import Annotated, Any
+import os
+from collections import Counter
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
 from .aggregate import load
-from .options import Columns, Duplicates, Format, Gold, Json, Repeats, Seed, Truth, Votes
-from .talk import naming, print_json, print_table, progress, say, tell_ledger
+from .options import (
+    Asked,
+    Columns,
+    Duplicates,
+    Force,
+    Format,
+    Gold,
+    Json,
+    Multi,
+    Multiple,
+    Predictions,
+    Question,
+    Refused,
+    Rejected,
+    Repeats,
+    Seed,
+    Truth,
+    Votes,
+)
+from .talk import naming, print_json, print_table, say, tell_ledger
+
+if TYPE_CHECKING:
+    from ..annotations import Annotations
+    from ..comparison import Comparison
+
+# Below so many annotations × methods, starting processes takes longer than it saves.
+_SMALL = 200_000
+# So many methods have their agreement printed pair by pair.
+_FEW = 8
 
 
 def compare(
@@ -24,78 +52,145 @@ def compare(
     columns: Columns = None,
     duplicates: Duplicates = Repeats.error,
     format: Format = None,
+    question: Question = None,
+    multiple: Multiple = Multi.error,
+    predictions: Predictions = False,
+    rejected: Rejected = Refused.keep,
     seed: Seed = 0,
+    folds: Annotated[
+        int, typer.Option("--folds", min=0, metavar="N", help="Folds of held-out annotations; 0: no held-out score.")
+    ] = 5,
+    jobs: Annotated[
+        int | None,
+        typer.Option("--jobs", min=1, metavar="N", help="Processes; by default all cores.", show_default=False),
+    ] = None,
+    disputed: Annotated[int, typer.Option("--disputed", min=0, metavar="N", help="Disputed tasks to show.")] = 5,
+    output: Annotated[
+        Path | None,
+        typer.Option("-o", "--output", help="Folder for methods.csv, agreement.csv, tasks.csv.", show_default=False),
+    ] = None,
+    force: Force = False,
     json: Json = False,
 ) -> None:
-    """Run many methods on one file and lay them side by side."""
-    from .. import registry
-    from ..io.read import read_truth
+    """Run many methods on one file and lay them side by side.
 
-    # Unless named, methods that need more than there is for certain (two classes, overlap) stay out.
-    given = {"gold"} if gold else set()
-    chosen = method or [name for name in registry.names() if registry.card(name).needs <= given]
+    Held-out score: mean log-likelihood of annotations that the method has not seen; it needs no truth.
+    """
+    from .. import registry
+    from ..comparison import FILES
+    from ..comparison import compare as run
+    from ..io.read import read_truth
+    from ..io.store import refuse_to_overwrite
+
+    chosen = method or registry.names()
     for name in chosen:
         registry.card(name)
-    annotations, known = load(votes, columns, duplicates, format, gold)
+    if output is not None:
+        refuse_to_overwrite(output, FILES, force)
+    asked = Asked(question, multiple, predictions, rejected)
+    annotations, known = load(votes, columns, duplicates, format, gold, asked)
     tell_ledger(annotations.ledger)
     answers = None if truth is None else read_truth(truth)
     with naming(votes, gold, truth):
-        rows = [_run(name, seed, annotations, known, answers) for name in chosen]
-    _agreement(rows)
+        found = run(
+            annotations,
+            chosen,
+            truth=answers,
+            gold=known,
+            seed=seed,
+            folds=folds,
+            jobs=jobs or _jobs(annotations, chosen),
+        )
+    if output is not None:
+        found.save(output, force=force)
     if json:
-        print_json({"methods": [{k: v for k, v in row.items() if k != "labels"} for row in rows]})
+        print_json(_plain(found, disputed))
         return
-    if answers is not None:
-        rows.sort(key=lambda row: (-row["accuracy"], row["log_loss"]))
-    _print(rows, answers is not None)
-    for row in rows:
-        for note in row["notes"]:
-            say("note:", note)
+    _print(found, disputed, annotations)
+    for note in found.notes:
+        say("note:", note)
+    if output is not None:
+        say(f"written to {output}")
 
 
-def _run(name: str, seed: int, annotations: Any, gold: Any, truth: Any) -> dict[str, Any]:
-    from .. import registry
-    from ..metrics import evaluate
+def _jobs(annotations: Annotations, chosen: list[str]) -> int:
+    if len(annotations) * len(chosen) < _SMALL:
+        return 1
+    return len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count() or 1
 
-    started = time.perf_counter()
-    with warnings.catch_warnings(record=True) as caught, progress(name) as callback:
-        warnings.simplefilter("always")
-        result = registry.method(name, seed=seed).fit(annotations, gold=gold, callback=callback)
-    row: dict[str, Any] = {
-        "method": name,
-        "seconds": time.perf_counter() - started,
-        "iterations": result.n_iter,
-        "converged": result.converged,
-        "mean_confidence": result.mean_confidence,
-        "labels": result.labels,
-        "notes": [str(w.message) for w in caught],
+
+def _plain(found: Comparison, limit: int) -> dict[str, Any]:
+    """What --json prints."""
+    names = found.agreement["method"].to_list()
+    known = [name for name in found.tasks.columns if name not in names]
+    tasks = [
+        {**{name: row[name] for name in known}, "labels": {name: row[name] for name in names}}
+        for row in found.disputed(limit).to_dicts()
+    ]
+    return {
+        "methods": found.methods.to_dicts(),
+        "agreement": {row.pop("method"): row for row in found.agreement.to_dicts()},
+        "disputed": tasks,
+        "notes": list(found.notes),
     }
-    if truth is not None:
-        scores = evaluate(result, truth)
-        row |= {
-            k: getattr(scores, k)
-            for k in ("n", "accuracy", "expected_accuracy", "macro_f1", "log_loss", "brier", "ece")
-        }
-    return row
 
 
-def _agreement(rows: list[dict[str, Any]]) -> None:
-    """How often a method agrees with the others: one that stands alone is either very good or has lost its way."""
-    for row in rows:
-        others = [float((row["labels"] == other["labels"]).mean()) for other in rows if other is not row]
-        row["agreement_with_others"] = sum(others) / len(others) if others else None
+def _print(found: Comparison, limit: int, annotations: Annotations) -> None:
+    table = found.methods.filter(found.methods["reason"].is_null())
+    with_truth = "accuracy" in table.columns
+    if with_truth:
+        table = table.sort("accuracy", "log_loss", descending=[True, False])
+    elif table["held_out"].is_not_null().any():
+        table = table.sort("held_out", descending=True, nulls_last=True)
+    header = ["method", "CPU s", "steps", "conf.", "agrees", "held-out"]
+    header += ["accuracy", "95 % interval", "log-loss", "ECE", "F1"] if with_truth else []
+    print_table("", header, [_cells(row, with_truth) for row in table.to_dicts()], stderr=False)
+    refused = found.methods.filter(found.methods["reason"].is_not_null())
+    if len(refused):
+        print_table("Could not run", ["method", "reason"], refused.select("method", "reason").rows(), stderr=False)
+    _print_agreement(found)
+    disputes = found.disputed(limit)
+    if len(disputes):
+        names = found.agreement["method"].to_list()
+        rows = [_dispute(row, names, annotations) for row in disputes.to_dicts()]
+        header = ["task", "differ", *(["true"] if with_truth else []), "votes", "who says what"]
+        print_table("Most disputed tasks", header, rows, stderr=False)
+    say(
+        "conf.: mean confidence; agrees: mean share of labels shared with the other methods; held-out: mean "
+        "log-likelihood of annotations not seen; differ: share of pairs of methods that differ"
+    )
 
 
-def _print(rows: list[dict[str, Any]], with_truth: bool) -> None:
-    header = ["method", "s", "steps", "conf.", "agrees"]
-    header += ["accuracy", "log-loss", "ECE", "F1"] if with_truth else []
-    table = []
-    for row in rows:
-        agrees = row["agreement_with_others"]
-        cells = [row["method"], f"{row['seconds']:.2f}", str(row["iterations"]), f"{row['mean_confidence']:.3f}"]
-        cells.append("–" if agrees is None else f"{agrees:.3f}")
-        if with_truth:
-            cells += [f"{row[k]:.4f}" for k in ("accuracy", "log_loss", "ece", "macro_f1")]
-        table.append(cells)
-    print_table("", header, table, stderr=False)
-    say("conf.: mean confidence; agrees: mean share of labels shared with the other methods")
+def _print_agreement(found: Comparison) -> None:
+    """Every two methods, where they fit on a line; agreement.csv has them all."""
+    table = found.agreement
+    if 2 <= len(table) <= _FEW:
+        rows = [[row[0], *(f"{value:.3f}" for value in row[1:])] for row in table.rows()]
+        print_table("Share of equal labels", ["", *table["method"].to_list()], rows, stderr=False)
+
+
+def _cells(row: dict[str, Any], with_truth: bool) -> list[str]:
+    agrees, score = row["agreement"], row["held_out"]
+    cells = [row["method"], f"{row['cpu_seconds']:.2f}", str(row["iterations"]), f"{row['mean_confidence']:.3f}"]
+    cells += ["–" if agrees is None else f"{agrees:.3f}"]
+    cells += ["–" if score is None else f"{score:.4f} ± {row['held_out_error']:.4f}"]
+    if with_truth:
+        cells += [f"{row['accuracy']:.4f}", f"{row['accuracy_low']:.4f} – {row['accuracy_high']:.4f}"]
+        cells += [f"{row[name]:.4f}" for name in ("log_loss", "ece", "macro_f1")]
+    return cells
+
+
+def _dispute(row: dict[str, Any], names: list[str], annotations: Annotations) -> list[str]:
+    """One disputed task: what was voted, and which methods say what, the largest party first."""
+    task = int((annotations.tasks == row["task"]).arg_max() or 0)
+    votes = annotations.votes[task]
+    ballots = ", ".join(f"{annotations.classes[int(k)]} {votes[k]:g}" for k in (-votes).argsort() if votes[k] > 0)
+    parties = Counter(row[name] for name in names).most_common()
+    sides = []
+    for label, size in parties:
+        members = [name for name in names if row[name] == label]
+        sides.append(
+            f"{label}: " + (", ".join(members) if size <= 3 else f"{', '.join(members[:2])} and {size - 2} more")
+        )
+    true = [str(row["true"] if row["true"] is not None else "–")] if "true" in row else []
+    return [str(row["task"]), f"{row['disagreement']:.2f}", *true, ballots, "; ".join(sides)]

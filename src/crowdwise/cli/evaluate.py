@@ -3,13 +3,26 @@
 from __future__ import annotations
 
 from pathlib import Path
-from typing import Annotated
+from typing import TYPE_CHECKING, Annotated
 
 import typer
 
 from ..errors import ParameterError
 from .options import Json, Truth
 from .talk import naming, print_json, print_table, say
+
+if TYPE_CHECKING:
+    from ..metrics import Evaluation
+
+NAMES = {
+    "accuracy": "accuracy",
+    "macro_f1": "macro F1",
+    "expected_accuracy": "accuracy, ties shared",
+    "mean_confidence": "mean confidence",
+    "log_loss": "log-loss (nats)",
+    "brier": "Brier score",
+    "ece": "expected calibration error",
+}
 
 
 def evaluate(
@@ -22,9 +35,13 @@ def evaluate(
         ),
     ],
     truth: Truth = None,
+    resamples: Annotated[
+        int, typer.Option("--resamples", min=0, metavar="N", help="Resamples of the tasks behind the 95 % intervals.")
+    ] = 1000,
+    seed: Annotated[int, typer.Option("--seed", min=0, metavar="N", help="Draws the resamples.")] = 0,
     json: Json = False,
 ) -> None:
-    """Score labels and probabilities against the truth."""
+    """Score labels and probabilities against the truth, with 95 % intervals."""
     import polars as pl
 
     from ..io.read import read_truth
@@ -40,27 +57,25 @@ def evaluate(
         table = open_table(labels)
         found = table.read(table.header).with_columns(pl.all().cast(pl.String))
     with naming(labels, truth):
-        scores = score(found, read_truth(truth))
+        scores = score(found, read_truth(truth), resamples=resamples, seed=seed)
     if json:
         print_json(scores.to_dict())
         return
-    shown = [
-        ("tasks with known truth", f"{scores.n:,}"),
-        ("accuracy", f"{scores.accuracy:.4f}"),
-        ("macro F1", f"{scores.macro_f1:.4f}"),
-    ]
-    if scores.log_loss is not None:
-        shown += [
-            ("accuracy, ties shared", f"{scores.expected_accuracy:.4f}"),
-            ("mean confidence", f"{scores.mean_confidence:.4f}"),
-            ("log-loss (nats)", f"{scores.log_loss:.4f}"),
-            ("Brier score", f"{scores.brier:.4f}"),
-            ("expected calibration error", f"{scores.ece:.4f}"),
-        ]
-    print_table("", ["", ""], [list(row) for row in shown], stderr=False)
+    header = ["", f"of {scores.n:,} tasks", "95 % interval"]
+    print_table("", header, _rows(scores), stderr=False)
     if len(scores.classes) <= 20:
         header = ["true \\ said", *map(str, scores.classes)]
         rows = [[str(name), *map(str, row)] for name, row in zip(scores.classes, scores.confusion, strict=True)]
         print_table("Confusion", header, rows, stderr=False)
     if scores.truths_without_labels:
         say(f"{scores.truths_without_labels:,} tasks in the truth have no label here and are not counted")
+
+
+def _rows(scores: Evaluation) -> list[list[str]]:
+    rows = []
+    for key, name in NAMES.items():
+        value = getattr(scores, key)
+        if value is not None:
+            low, high = scores.intervals.get(key, (None, None))
+            rows.append([name, f"{value:.4f}", "–" if low is None else f"{low:.4f} – {high:.4f}"])
+    return rows

@@ -2,27 +2,32 @@
 
 from __future__ import annotations
 
-from typing import Annotated, Any
+from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
-from .options import Columns, Format, Json, Votes
+from .options import Asked, Columns, Format, Json, Multi, Multiple, Predictions, Question, Refused, Rejected, Votes
 from .talk import print_json, print_table, say
+
+if TYPE_CHECKING:
+    from ..io.reading import Reading
 
 
 def inspect(
     votes: Votes,
     columns: Columns = None,
     format: Format = None,
+    question: Question = None,
+    multiple: Multiple = Multi.error,
+    predictions: Predictions = False,
+    rejected: Rejected = Refused.keep,
     json: Json = False,
     classes: Annotated[int, typer.Option("--classes", min=1, help="How many classes to list.")] = 20,
 ) -> None:
-    """Say what a file of votes holds: columns, classes, overlap, graph, ledger, and what to beware of."""
-    from ..io.columns import parse_columns
-    from ..io.read import read
-
-    annotations = read(votes, columns=parse_columns(columns), duplicates="keep", format=format)
-    facts = annotations.describe()
+    """Say what a file of votes holds: format, columns, classes, overlap, graph, ledger, and what to beware of."""
+    reading = Asked(question, multiple, predictions, rejected).read(votes, columns, "keep", format)
+    annotations = reading.annotations
+    facts = _origin(reading) | annotations.describe()
     facts["repeats"] = _repeats(annotations)
     facts["advice"] = _advice(facts)
     if json:
@@ -39,6 +44,20 @@ def inspect(
         say("·", line)
 
 
+def _origin(reading: Reading) -> dict[str, Any]:
+    """What the file was taken for, and what it knows besides the votes."""
+    told = reading.workers is not None and "source" in reading.workers.columns
+    models = int((reading.workers["source"] == "model").sum()) if reading.workers is not None and told else 0
+    return {
+        "format": reading.format,
+        "why": reading.why,
+        "question": reading.question,
+        "columns": dict(reading.columns),
+        "gold_labels": 0 if reading.gold is None else len(reading.gold),
+        "models_among_workers": models,
+    }
+
+
 def _repeats(annotations: Any) -> dict[str, int]:
     import numpy as np
 
@@ -53,10 +72,14 @@ def _sizes(facts: dict[str, Any]) -> list[list[str]]:
     ledger, task, worker = facts["ledger"], facts["labels_per_task"], facts["labels_per_worker"]
     agreement, several, repeats = facts["pairwise_agreement"], facts["tasks_with_several_labels"], facts["repeats"]
     dropped = "; ".join(f"{n:,} {reason}" for reason, n in ledger["dropped"].items())
+    numbers = [name for name in ("time", "weight", "duration", "confidence") if facts[f"has_{name}"]]
+    models = facts["models_among_workers"]
     return [
+        ["format", f"{facts['format']} ({facts['why']})"],
+        *([["question", facts["question"]]] if facts["question"] else []),
         ["rows", f"{ledger['rows_in']:,} in, {ledger['rows_used']:,} used" + (f" ({dropped})" if dropped else "")],
         ["tasks", f"{facts['tasks']:,}"],
-        ["workers", f"{facts['workers']:,}"],
+        ["workers", f"{facts['workers']:,}" + (f" ({models:,} models)" if models else "")],
         ["classes", f"{facts['classes']:,}"],
         ["labels per task", f"{task['min']} to {task['max']}, median {task['median']:g}"],
         ["labels per worker", f"{worker['min']} to {worker['max']:,}, median {worker['median']:g}"],
@@ -64,7 +87,8 @@ def _sizes(facts: dict[str, Any]) -> list[list[str]]:
         ["two labels of a task agree", "–" if agreement is None else f"{agreement:.1%}"],
         ["repeated rows", f"{repeats['exact']:,} exact, {repeats['contradictory_pairs']:,} contradictory pairs"],
         ["separate groups of tasks and workers", f"{facts['components']:,}"],
-        ["time, weight", f"{'yes' if facts['has_time'] else 'no'}, {'yes' if facts['has_weight'] else 'no'}"],
+        ["gold labels in the file", f"{facts['gold_labels']:,}"],
+        ["rows also carry", ", ".join(numbers) or "nothing else"],
     ]
 
 

@@ -2,19 +2,22 @@
 
 from __future__ import annotations
 
-from dataclasses import fields
-from enum import StrEnum
+from dataclasses import dataclass, fields
+from enum import Enum, StrEnum
 from pathlib import Path
-from typing import Annotated, Any
+from typing import TYPE_CHECKING, Annotated, Any, Literal
 
 import typer
 
 from ..errors import ParameterError
 
+if TYPE_CHECKING:
+    from ..io.reading import Reading
+
 Votes = Annotated[
     str,
     typer.Argument(
-        help="Votes: .csv .tsv .jsonl .parquet (+ .gz .zst), .npy, or - for CSV on stdin.",
+        help="Votes: .csv .tsv .jsonl .parquet (+ .gz .zst), .npy, a labelling tool's export, or - for CSV on stdin.",
         metavar="VOTES",
         show_default=False,
     ),
@@ -23,7 +26,7 @@ Columns = Annotated[
     str | None,
     typer.Option(
         "--columns",
-        help="Which column is which: task=..,worker=..,label=..[,time=..,weight=..]",
+        help="Which column is which: task=..,worker=..,label=..[,time=..,weight=..,duration=..,confidence=..,gold=..]",
         metavar="PAIRS",
         show_default=False,
     ),
@@ -32,7 +35,8 @@ Format = Annotated[
     str | None,
     typer.Option(
         "--format",
-        help="csv, tsv, jsonl, parquet, wide (one column per worker) or snorkel; by default the file's name tells.",
+        help="csv, tsv, jsonl, parquet, wide (one column per worker), snorkel, or a labelling tool's export such as "
+        "label_studio or mturk; by default the file tells.",
         metavar="NAME",
         show_default=False,
     ),
@@ -50,16 +54,83 @@ Gold = Annotated[
         "--gold", help="A table task,label with the known truth of some tasks.", metavar="FILE", show_default=False
     ),
 ]
+Prior = Annotated[
+    Path | None,
+    typer.Option(
+        "--prior",
+        help="What an earlier project says of the workers: a folder that aggregate wrote, or a table "
+        "worker,true,observed,n (its confusion.csv).",
+        metavar="DIR|TABLE",
+        show_default=False,
+    ),
+]
 Params = Annotated[
     list[str] | None,
     typer.Option(
         "-p",
         "--param",
-        help="A parameter of the method, as name=value; repeat for more.",
+        help="A parameter of the method, as name=value; lists as name=(1,2); repeat for more.",
         metavar="NAME=VALUE",
         show_default=False,
     ),
 ]
+
+
+class Multi(Enum):
+    """What to do with an answer that holds several labels."""
+
+    error = "error"
+    join = "join"
+    drop = "drop"
+
+
+class Refused(StrEnum):
+    """What to do with assignments that the requester rejected."""
+
+    keep = "keep"
+    drop = "drop"
+
+
+Question = Annotated[
+    str | None,
+    typer.Option("--question", help="Which question of an export with several.", metavar="NAME", show_default=False),
+]
+Multiple = Annotated[
+    Multi,
+    typer.Option("--multiple", help="When an answer holds several labels: refuse, join them to one class, or drop it."),
+]
+Predictions = Annotated[
+    bool, typer.Option("--predictions", help="Take the predictions of models in an export as workers.")
+]
+Rejected = Annotated[Refused, typer.Option("--rejected", help="Assignments that the requester rejected: keep or drop.")]
+
+
+@dataclass(frozen=True)
+class Asked:
+    """What was said about reading an export."""
+
+    question: str | None = None
+    multiple: Multi = Multi.error
+    predictions: bool = False
+    rejected: Refused = Refused.keep
+
+    def read(
+        self, votes: str, columns: str | None, duplicates: Literal["error", "first", "last", "keep"], format: str | None
+    ) -> Reading:
+        """The file, as it was asked for."""
+        from ..io.columns import parse_columns
+        from ..io.reading import read_all
+
+        return read_all(
+            votes,
+            columns=parse_columns(columns),
+            duplicates=duplicates,
+            format=format,
+            question=self.question,
+            multiple=self.multiple.value,
+            predictions=self.predictions,
+            rejected=self.rejected.value,
+        )
 
 
 class Repeats(StrEnum):
@@ -100,6 +171,8 @@ def parse_params(method: str, given: list[str] | None) -> dict[str, Any]:
 def _value(name: str, text: str, kind: str, default: Any) -> Any:
     if text.lower() == "none" and "None" in kind:
         return None
+    if kind.startswith("tuple[") and "str |" not in kind:
+        return _list(name, text, kind)
     if isinstance(default, bool):
         if text.lower() in ("true", "false"):
             return text.lower() == "true"
@@ -111,3 +184,19 @@ def _value(name: str, text: str, kind: str, default: Any) -> Any:
     except ValueError:
         what = "a whole number" if isinstance(default, int) else "a number"
         raise ParameterError(f"{name} must be {what}, got {text!r}") from None
+
+
+def _list(name: str, text: str, kind: str) -> tuple[Any, ...]:
+    """(a, b), [a, b] or a,b as a tuple of numbers or texts, whichever the parameter has."""
+    inner = text.strip()
+    if inner[:1] in "([" and inner[-1:] == {"(": ")", "[": "]"}.get(inner[:1]):
+        inner = inner[1:-1]
+    parts = [part.strip().strip("'\"") for part in inner.split(",") if part.strip()]
+    if not parts or any(mark in part for part in parts for mark in "()[]"):
+        raise ParameterError(f"{name} must be a list such as ({'0.5,0.5' if 'float' in kind else 'a,b'}), got {text!r}")
+    if "float" not in kind:
+        return tuple(parts)
+    try:
+        return tuple(float(part) for part in parts)
+    except ValueError:
+        raise ParameterError(f"{name} must be a list of numbers such as (0.5,0.5), got {text!r}") from None

@@ -20,6 +20,8 @@ from .textcodes import code_text
 Duplicates = Literal["error", "first", "last", "keep"]
 UnknownClasses = Literal["error", "drop"]
 UNKNOWN_CLASS = "class not in the given classes"
+# What a row may carry besides task, worker and label; NaN where a row has none (a weight it always has).
+NUMBERS = ("weight", "time", "duration", "confidence")
 
 
 @dataclass(frozen=True)
@@ -34,6 +36,8 @@ class Coded:
     classes: pl.Series
     weight: npt.NDArray[np.float64] | None
     time: npt.NDArray[np.float64] | None
+    duration: npt.NDArray[np.float64] | None
+    confidence: npt.NDArray[np.float64] | None
     ledger: Ledger
 
 
@@ -47,7 +51,7 @@ def encode(
     classes: Any = None,
     notes: tuple[str, ...] = (),
 ) -> Coded:
-    """Codes for the columns task, worker, label (and weight, time), sorted, with a ledger of every row."""
+    """Codes for the columns task, worker, label (and NUMBERS), sorted, with a ledger of every row."""
     if duplicates not in ("error", "first", "last", "keep"):
         raise ParameterError(f"duplicates must be error, first, last or keep, got {duplicates!r}")
     if unknown_classes not in ("error", "drop"):
@@ -58,7 +62,7 @@ def encode(
     for name, part in parts.items():
         if len(part.codes) != n_rows:
             raise DataError(f"task has {n_rows} rows but {name} has {len(part.codes)}; columns must be equally long")
-    extra = {name: _numbers(columns.get(name), name, n_rows) for name in ("weight", "time")}
+    extra = {name: _numbers(columns.get(name), name, n_rows) for name in NUMBERS}
     dropped, keep = _null_rows(parts)
     for name, given in (("task", tasks), ("worker", workers), ("label", classes)):
         if given is not None:
@@ -78,6 +82,8 @@ def encode(
         classes=parts["label"].vocabulary,
         weight=extra["weight"],
         time=extra["time"],
+        duration=extra["duration"],
+        confidence=extra["confidence"],
         ledger=Ledger(rows_in=n_rows, rows_used=used, dropped=dropped, notes=notes),
     )
 
@@ -231,7 +237,7 @@ def _sort_and_resolve(
 
 
 def _ties(extra: Mapping[str, npt.NDArray[np.float64] | None]) -> list[npt.NDArray[Any]]:
-    return [v for v in (extra["weight"], extra["time"]) if v is not None]
+    return [values for values in extra.values() if values is not None]
 
 
 def _take(

@@ -23,7 +23,9 @@ KNOWN_AS = {
 TIME_NAMES = ("time", "timestamp", "created_at", "submitted_at")
 VOTE = ("task", "worker", "label")
 TRUTH = ("task", "label")
-ROLES = (*VOTE, "time", "weight")
+# Taken when a column has just this name (numbers that nobody reckons with unasked), and only when they are named.
+TAKEN, NAMED = ("duration", "confidence"), ("weight", "gold", "source", "group")
+ROLES = (*VOTE, "time", *TAKEN, *NAMED)
 
 
 def parse_columns(text: str | None) -> dict[str, str]:
@@ -48,7 +50,7 @@ def choose(
     given = {role: _given(role, column, header, where) for role, column in (mapping or {}).items()}
     chosen = {role: given[role] if role in given else _known(role, header, where, wanted) for role in wanted}
     notes: tuple[str, ...] = ()
-    chosen |= {role: given[role] for role in ("time", "weight") if role in given}
+    chosen |= {role: given[role] for role in ROLES if role in given and role not in chosen}
     for role, column in chosen.items():
         other = next(r for r, c in chosen.items() if c == column)
         if other != role:
@@ -60,8 +62,10 @@ def choose(
             chosen["time"] = times[0]
         elif "time" not in chosen and times:
             notes += (f"columns {quote(times)} could each be the time; --columns time=NAME takes one",)
-        if "weight" not in chosen and "weight" in free:
-            notes += ("column 'weight' is left aside; --columns weight=weight takes it",)
+        chosen |= {role: role for role in TAKEN if role in free and role not in chosen}
+        for role in ("weight", "gold"):
+            if role not in chosen and role in free:
+                notes += (f"column {role!r} is left aside; --columns {role}={role} takes it",)
     renamed = tuple(f"{role} is read from column {column!r}" for role, column in chosen.items() if role != column)
     return chosen, renamed + notes
 
@@ -97,26 +101,41 @@ def _known(role: str, header: Sequence[str], where: str, wanted: Sequence[str]) 
 def pick(frame: pl.DataFrame, mapping: Mapping[str, str] | None, where: str) -> tuple[dict[str, Any], tuple[str, ...]]:
     """The columns of a frame under our names, time and weight as numbers, and the notes."""
     chosen, notes = choose(frame.columns, mapping, where)
-    columns, more = values(frame, chosen, where, strict_time="time" in (mapping or {}))
+    columns, more = values(frame, chosen, where, strict=mapping or {})
     return columns, notes + more
 
 
 def values(
-    frame: pl.DataFrame, chosen: Mapping[str, str], where: str, *, strict_time: bool
+    frame: pl.DataFrame, chosen: Mapping[str, str], where: str, *, strict: Mapping[str, str]
 ) -> tuple[dict[str, Any], tuple[str, ...]]:
-    """The chosen columns; a time that nobody asked for and nobody can read is left aside with a note."""
+    """The chosen columns; a number that nobody asked for (`strict`) and nobody can read is left aside with a note."""
     columns: dict[str, Any] = {role: frame[chosen[role]] for role in VOTE}
     notes: tuple[str, ...] = ()
-    if "time" in chosen:
+    for role in ("time", *TAKEN):
+        if role not in chosen:
+            continue
         try:
-            columns["time"] = seconds(frame[chosen["time"]], where)
+            column = frame[chosen[role]]
+            columns[role] = seconds(column, where) if role == "time" else _numbers(column, where)
         except DataError as error:
-            if strict_time:
+            if role in strict:
                 raise
-            notes = (f"column {chosen['time']!r} is no time that we can read and is left aside ({error})",)
+            what = "time" if role == "time" else "number"
+            notes += (f"column {chosen[role]!r} is no {what} that we can read and is left aside ({error})",)
     if "weight" in chosen:
         columns["weight"] = _weights(frame[chosen["weight"]], [frame[chosen[role]] for role in VOTE], where)
     return columns, notes
+
+
+def _numbers(series: pl.Series, where: str) -> npt.NDArray[np.float64]:
+    """Numbers; an empty cell is NaN."""
+    text = series if series.dtype.is_numeric() else series.cast(pl.String).str.strip_chars()
+    numbers = text.cast(pl.Float64, strict=False)
+    wrong = numbers.is_null() & text.is_not_null() & (text.cast(pl.String) != "").fill_null(False)
+    if wrong.any():
+        row = int(wrong.arg_true()[0])
+        raise DataError(f"{where}, row {row + 1}: {series[row]!r} in column {series.name!r} is no number")
+    return numbers.fill_null(float("nan")).to_numpy()
 
 
 def _weights(series: pl.Series, votes: Sequence[pl.Series], where: str) -> npt.NDArray[np.float64]:

@@ -4,13 +4,14 @@ from __future__ import annotations
 
 import csv
 import io
-from collections.abc import Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from typing import Any
 
 import polars as pl
 
 from ..errors import DataError
 from ..vocabulary import quote
+from .csvcells import TRACE, restore, restore_name
 from .csvcheck import count_rows
 from .sources import Source, Table, chunks, first_line, text_source
 
@@ -31,7 +32,9 @@ def open_csv(source: Source, where: str, kind: str) -> Table:
     options: dict[str, Any] = {"separator": separator, "eol_char": eol, "infer_schema": False}
 
     def read(columns: Sequence[str]) -> pl.DataFrame:
-        rows = count_rows(chunks(source, where), where, separator, eol, len(header))
+        guarded: list[bool] = []
+        pieces = _watched(chunks(source, where), guarded)
+        rows = count_rows(pieces, where, separator, eol, len(header))
         # polars spells some names its own way (doubled marks, repeated blanks), so columns go by their place.
         spelt = dict(zip(header, pl.read_csv(raw, **options).columns, strict=True))
         try:
@@ -41,9 +44,17 @@ def open_csv(source: Source, where: str, kind: str) -> Table:
             raise DataError(f"{where}: cannot be read as a table ({first_line(error)})") from None
         if len(frame) != rows - 1:
             raise DataError(f"{where}: {rows - 1} rows were counted but {len(frame)} read; check its quotation marks")
-        return frame
+        return restore(frame) if guarded else frame
 
     return Table(where, kind, header, read, notes)
+
+
+def _watched(pieces: Iterable[bytes], guarded: list[bool]) -> Iterator[bytes]:
+    """The pieces as they are; `guarded` becomes non-empty when a cell may have an apostrophe to lose."""
+    for piece in pieces:
+        if not guarded and TRACE.search(piece):
+            guarded.append(True)
+        yield piece
 
 
 def _separator(head: bytes, eol: str, usual: str) -> str:
@@ -75,6 +86,7 @@ def _header(head: bytes, eol: str, separator: str, where: str) -> tuple[list[str
         if not name.strip():  # spreadsheets leave such columns behind; blanks of different lengths tell them apart
             header[place] = " " * unnamed
             unnamed += 1
+    header = [restore_name(name) for name in header]
     twice = sorted({name for name in header if header.count(name) > 1})
     if twice:
         raise DataError(f"{where}, line 1: the header names {quote(twice)} more than once; rename one of the columns")

@@ -35,6 +35,8 @@ def describe(votes: Annotations) -> dict[str, Any]:
         "workers_with_under_5_labels": int((per_worker < 5).sum()),
         "has_time": votes.time is not None,
         "has_weight": votes.weight is not None,
+        "has_duration": votes.duration is not None,
+        "has_confidence": votes.confidence is not None,
         "ledger": votes.ledger.to_dict(),
     }
 

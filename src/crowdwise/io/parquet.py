@@ -11,7 +11,7 @@ from ..errors import DataError
 from .sources import Source, Table, first_line
 
 # Some damage makes polars panic instead of raise.
-_FAULTS = (pl.exceptions.PolarsError, pl.exceptions.PanicException, OSError)
+FAULTS = (pl.exceptions.PolarsError, pl.exceptions.PanicException, OSError)
 
 
 def open_parquet(source: Source, where: str) -> Table:
@@ -22,7 +22,7 @@ def open_parquet(source: Source, where: str) -> Table:
 
     try:
         schema = scan().collect_schema()
-    except _FAULTS as error:
+    except FAULTS as error:
         raise DataError(
             f"{where} is not a Parquet file, or a damaged one ({first_line(error)}); write it again, or say its "
             "--format"
@@ -31,7 +31,7 @@ def open_parquet(source: Source, where: str) -> Table:
     def read(columns: Sequence[str]) -> pl.DataFrame:
         try:
             return scan().select(columns).collect()
-        except _FAULTS as error:
+        except FAULTS as error:
             raise DataError(f"{where}: the Parquet file is damaged ({first_line(error)}); write it again") from None
 
     return Table(where, "parquet", schema.names(), read)

@@ -134,6 +134,11 @@ def _unpacked(source: Source, where: str, size: int) -> Iterator[bytes]:
         raise DataError(f"{where}: {fault} ({first_line(error)}); fetch or pack it again") from None
 
 
+def starts_with(source: Source, *magic: bytes) -> bool:
+    """Whether the file begins with one of these bytes."""
+    return not (isinstance(source, Path) and source.is_dir()) and _start(source).startswith(magic)
+
+
 def _start(source: Source) -> bytes:
     if isinstance(source, bytes):
         return source[:4]

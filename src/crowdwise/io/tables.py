@@ -12,9 +12,9 @@ from ..errors import DataError
 from .csvfile import open_csv
 from .jsonl import open_jsonl
 from .parquet import open_parquet
-from .sources import Table, open_source, printable
+from .sources import Source, Table, open_source, printable
 
-__all__ = ["FORMATS", "Table", "format_of", "open_table"]
+__all__ = ["FORMATS", "Table", "format_of", "open_table", "table_of"]
 
 FORMATS = {".csv": "csv", ".tsv": "tsv", ".tab": "tsv", ".jsonl": "jsonl", ".ndjson": "jsonl", ".parquet": "parquet",
            ".pq": "parquet"}  # fmt: skip
@@ -24,7 +24,11 @@ COMPRESSED = (".gz", ".zst")
 def open_table(path: str | Path, format: str | None = None) -> Table:
     """Look at a file (`-` is CSV on standard input) and say what it is, without reading it all."""
     source, where = open_source(path)
-    kind = format or ("csv" if str(path) == "-" else format_of(Path(path)))
+    return table_of(source, where, format or ("csv" if str(path) == "-" else format_of(Path(path))))
+
+
+def table_of(source: Source, where: str, kind: str) -> Table:
+    """`open_table` for what is open already."""
     if kind == "parquet":
         return open_parquet(source, where)
     if kind == "jsonl":

@@ -8,6 +8,7 @@ from pathlib import Path
 from ..errors import DataError
 from ..ledger import Ledger
 from ..result import Result
+from .csvcells import to_csv
 from .store import FILES, refuse_to_overwrite
 
 TABLES = ("labels.csv", "workers.csv", "confusion.csv", "ledger.json")
@@ -20,10 +21,10 @@ def write_run(result: Result, ledger: Ledger, folder: str | Path, *, force: bool
     result.save(folder, force=force)
     written = list(TABLES)
     try:
-        result.to_table().write_csv(folder / "labels.csv")
-        result.worker_table().write_csv(folder / "workers.csv")
+        to_csv(result.to_table(), folder / "labels.csv")
+        to_csv(result.worker_table(), folder / "workers.csv")
         if result.confusion is not None:
-            result.confusion_table().write_csv(folder / "confusion.csv")
+            to_csv(result.confusion_table(), folder / "confusion.csv")
         else:
             written.remove("confusion.csv")
             (folder / "confusion.csv").unlink(missing_ok=True)

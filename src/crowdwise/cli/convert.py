@@ -1,0 +1,71 @@
+"""crowdwise convert: from one format to another; votes to votes, a saved result to what other tools take."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Annotated
+
+import typer
+
+from ..errors import DataError
+from .options import (
+    Asked,
+    Columns,
+    Duplicates,
+    Force,
+    Multi,
+    Multiple,
+    Predictions,
+    Question,
+    Refused,
+    Rejected,
+    Repeats,
+)
+from .talk import clean, naming, say, tell_ledger
+
+
+def convert(
+    source: Annotated[str, typer.Argument(help="Votes in any format, or a folder that aggregate wrote.", metavar="IN")],
+    target: Annotated[Path, typer.Argument(help="The file (or folder) to write.", metavar="OUT")],
+    from_: Annotated[
+        str | None,
+        typer.Option("--from", "--format", help="Format of IN; by default the file tells.", metavar="F"),
+    ] = None,
+    to: Annotated[
+        str | None,
+        typer.Option("--to", help="Format of OUT; by default the file's name tells.", metavar="F"),
+    ] = None,
+    columns: Columns = None,
+    question: Question = None,
+    multiple: Multiple = Multi.error,
+    predictions: Predictions = False,
+    rejected: Rejected = Refused.keep,
+    duplicates: Duplicates = Repeats.error,
+    force: Force = False,
+) -> None:
+    """Write votes in another format, or a result's labels for other tools.
+
+    From votes: csv, tsv, jsonl, parquet, wide, cleanlab, snorkel, and every labelling tool's format that is read. From
+    a folder that aggregate wrote: csv, jsonl, parquet, label_studio (predictions), hf_dataset, soft_labels (.npz).
+    """
+    from ..io.export import write_result, write_votes
+
+    if target.exists() and not force:
+        raise DataError(f"{target} exists already; choose another name or say --force")
+    folder = Path(source)
+    if (folder / "result.json").is_file():
+        from ..result import Result
+
+        result = Result.load(folder)
+        notes = write_result(result, target, to)
+        size = f"{len(result.tasks):,} labels"
+    else:
+        reading = Asked(question, multiple, predictions, rejected).read(source, columns, duplicates.value, from_)
+        say(f"read as {reading.format}: {clean(reading.why)}")
+        tell_ledger(reading.annotations.ledger)
+        with naming(source):
+            notes = write_votes(reading, target, to)
+        size = f"{len(reading.annotations):,} annotations"
+    for note in notes:
+        say("note:", clean(note))
+    say(f"{size} written to {target}")

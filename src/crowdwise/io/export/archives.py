@@ -1,0 +1,67 @@
+"""Annotations as a ZIP with a file per worker: doccano, CVAT, Potato."""
+
+from __future__ import annotations
+
+import json
+import zipfile
+from collections.abc import Callable
+from pathlib import Path
+from typing import TYPE_CHECKING
+from xml.sax.saxutils import escape, quoteattr
+
+from ...errors import DataError
+from .rows import Row, by_worker
+
+if TYPE_CHECKING:
+    from ..reading import Reading
+
+
+def write_doccano(reading: Reading, path: Path) -> tuple[str, ...]:
+    """<user>.jsonl."""
+
+    def content(_: str, found: list[Row]) -> str:
+        examples = ({"id": row["task"], "text": row["task"], "label": [row["label"]]} for row in found)
+        return "".join(json.dumps(example, ensure_ascii=False) + "\n" for example in examples)
+
+    return _write(reading, path, "{}.jsonl", content)
+
+
+def write_cvat(reading: Reading, path: Path) -> tuple[str, ...]:
+    """<user>.xml, with the user as the job's assignee."""
+
+    def content(worker: str, found: list[Row]) -> str:
+        who = f"<meta><job><assignee><username>{escape(worker)}</username></assignee></job></meta>"
+        images = "".join(
+            f"<image id={quoteattr(str(i))} name={quoteattr(row['task'])}>"
+            f'<tag label={quoteattr(row["label"])} source="manual"/></image>\n'
+            for i, row in enumerate(found)
+        )
+        head = '<?xml version="1.0" encoding="utf-8"?>\n<annotations><version>1.1</version>'
+        return f"{head}\n{who}\n{images}</annotations>\n"
+
+    return _write(reading, path, "{}.xml", content)
+
+
+def write_potato(reading: Reading, path: Path) -> tuple[str, ...]:
+    """<user>/user_state.json."""
+
+    def content(worker: str, found: list[Row]) -> str:
+        said = {row["task"]: [[{"schema": "label", "name": row["label"]}, "true"]] for row in found}
+        if len(said) < len(found):
+            raise DataError(f"{worker} labelled a task more than once, for which Potato has no place")
+        return json.dumps({"user_id": worker, "instance_id_to_label_to_value": said}, ensure_ascii=False)
+
+    return _write(reading, path, "{}/user_state.json", content)
+
+
+def _write(reading: Reading, path: Path, pattern: str, content: Callable[[str, list[Row]], str]) -> tuple[str, ...]:
+    with zipfile.ZipFile(path, "w", zipfile.ZIP_DEFLATED) as archive:
+        for worker, found in by_worker(reading.annotations):
+            if not worker.isprintable() or worker.startswith((".", "__MACOSX")) or "/" in worker or "\\" in worker:
+                raise DataError(f"a worker called {worker!r} cannot have a file of that name; choose another format")
+            archive.writestr(pattern.format(worker), content(worker, found))
+    return ("times, durations and gold have no place in this format",) if _more(reading) else ()
+
+
+def _more(reading: Reading) -> bool:
+    return bool(reading.annotations.numbers) or reading.gold is not None

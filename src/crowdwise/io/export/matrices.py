@@ -1,0 +1,99 @@
+"""Annotations as wide tables: a row a task, a column a worker. Written a row at a time: the table may be huge."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+import numpy.typing as npt
+import polars as pl
+
+from ...errors import DataError
+from ..csvcells import to_csv
+
+if TYPE_CHECKING:
+    from ...annotations import Annotations
+    from ..reading import Reading
+
+MOST_CELLS = 2**31
+_BLOCK = 1024
+
+
+def write_wide(reading: Reading, path: Path) -> tuple[str, ...]:
+    """CSV with the labels as they are; --format wide reads it."""
+    votes = reading.annotations
+    labels = votes.classes.cast(pl.String).to_list()
+    return _write(votes, path, "task", np.array([*labels, None], dtype=object))
+
+
+def write_cleanlab(reading: Reading, path: Path) -> tuple[str, ...]:
+    """CSV with class numbers 0..K-1, as cleanlab's functions want them."""
+    votes = reading.annotations
+    numbers, notes = class_numbers(votes)
+    return _write(votes, path, "", np.array([*map(str, numbers), None], dtype=object)) + notes
+
+
+def write_snorkel(reading: Reading, path: Path) -> tuple[str, ...]:
+    """A .npy file of integers, -1 where a worker said nothing."""
+    votes = reading.annotations
+    numbers, notes = class_numbers(votes)
+    table = np.array([*numbers, -1], dtype=np.int32)
+    shape = (votes.n_tasks, votes.n_workers)
+    _refuse(votes)
+    with path.open("wb") as file:
+        np.lib.format.write_array_header_1_0(
+            file, {"descr": np.dtype(np.int32).str, "fortran_order": False, "shape": shape}
+        )
+        for codes in _blocks(votes):
+            file.write(np.ascontiguousarray(table[codes]).tobytes())
+    return (*notes, "tasks and workers are numbered in the order of their names")
+
+
+def class_numbers(votes: Annotations) -> tuple[list[int], tuple[str, ...]]:
+    """0..K-1 of each class: the class itself where the classes are these numbers, else its place."""
+    names = votes.classes.cast(pl.String).to_list()
+    if sorted(names) == sorted(map(str, range(len(names)))):
+        return [int(name) for name in names], ()
+    shown = ", ".join(f"{i} = {name}" for i, name in enumerate(names[:20]))
+    return list(range(len(names))), (f"classes are numbered: {shown}{', ...' if len(names) > 20 else ''}",)
+
+
+def _write(votes: Annotations, path: Path, corner: str, cells: npt.NDArray[Any]) -> tuple[str, ...]:
+    _refuse(votes)
+    names = votes.workers.cast(pl.String).to_list()
+    tasks = votes.tasks.cast(pl.String)
+    if corner in names:
+        raise DataError(f"a worker is called {corner!r}, like the column of the tasks; choose another format")
+    with path.open("w", encoding="utf-8", newline="") as file:
+        for place, codes in enumerate(_blocks(votes)):
+            columns = {corner: tasks[place * _BLOCK : place * _BLOCK + len(codes)]}
+            columns |= {name: pl.Series(cells[codes[:, w]].tolist(), dtype=pl.String) for w, name in enumerate(names)}
+            text = to_csv(pl.DataFrame(columns))
+            file.write(text if place == 0 else text.split("\n", _header_lines(names))[-1])
+    return ()
+
+
+def _header_lines(names: list[str]) -> int:
+    return 1 + sum(name.count("\n") for name in names)
+
+
+def _blocks(votes: Annotations) -> Iterator[npt.NDArray[np.int32]]:
+    """Codes [some tasks, worker] with n_classes where there is no label."""
+    for lo in range(0, votes.n_tasks, _BLOCK):
+        hi = min(lo + _BLOCK, votes.n_tasks)
+        here = slice(votes.task_offsets[lo], votes.task_offsets[hi])
+        block = np.full((hi - lo, votes.n_workers), votes.n_classes, dtype=np.int32)
+        block[votes.task[here] - lo, votes.worker[here]] = votes.label[here]
+        yield block
+
+
+def _refuse(votes: Annotations) -> None:
+    again = (np.diff(votes.task) == 0) & (np.diff(votes.worker) == 0)
+    if again.any():
+        raise DataError("a wide table has one cell for a task and a worker; choose --duplicates first or last")
+    if votes.n_tasks * votes.n_workers > MOST_CELLS:
+        raise DataError(
+            f"{votes.n_tasks:,} tasks × {votes.n_workers:,} workers are too many cells for a wide table; choose csv"
+        )

@@ -1,0 +1,104 @@
+"""Annotations in the tables and lines of crowdsourcing platforms and annotation tools: one row an annotation."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+import polars as pl
+
+from ...errors import DataError
+from ..csvcells import to_csv
+from .rows import frame_of, gold_of, moment, rows, write_jsonl
+
+if TYPE_CHECKING:
+    from ..reading import Reading
+
+
+def write_mturk(reading: Reading, path: Path) -> tuple[str, ...]:
+    """Batch results: HITId is the task."""
+    frame = frame_of(reading.annotations)
+    if frame["label"].str.contains("|", literal=True).any():
+        raise DataError(
+            "a label holds |, which in Mechanical Turk's results parts several labels; choose another format"
+        )
+    numbers = reading.annotations.numbers
+    times = [moment(t) for t in frame["time"]] if "time" in numbers else [None] * len(frame)
+    table = pl.DataFrame(
+        {
+            "HITId": frame["task"],
+            "AssignmentId": [str(i) for i in range(1, len(frame) + 1)],
+            "WorkerId": frame["worker"],
+            "AssignmentStatus": ["Approved"] * len(frame),
+            "SubmitTime": pl.Series(times, dtype=pl.String),
+            "WorkTimeInSeconds": frame["duration"] if "duration" in numbers else [None] * len(frame),
+            "Answer.label": frame["label"],
+        }
+    )
+    to_csv(table, path)
+    return ()
+
+
+def write_toloka(reading: Reading, path: Path) -> tuple[str, ...]:
+    """Assignments: INPUT:task, OUTPUT:label, and GOLDEN:label where the truth is known."""
+    frame, gold = frame_of(reading.annotations), gold_of(reading)
+    times = [moment(t) for t in frame["time"]] if "time" in frame.columns else [None] * len(frame)
+    table = pl.DataFrame(
+        {
+            "INPUT:task": frame["task"],
+            "OUTPUT:label": frame["label"],
+            "GOLDEN:label": pl.Series([gold.get(task) for task in frame["task"]], dtype=pl.String),
+            "ASSIGNMENT:assignment_id": [str(i) for i in range(1, len(frame) + 1)],
+            "ASSIGNMENT:worker_id": frame["worker"],
+            "ASSIGNMENT:status": ["APPROVED"] * len(frame),
+            "ASSIGNMENT:submitted": pl.Series(times, dtype=pl.String),
+        }
+    )
+    to_csv(table, path, separator="\t")
+    return ()
+
+
+def write_snow(reading: Reading, path: Path) -> tuple[str, ...]:
+    """Snow et al.'s columns."""
+    frame, gold = frame_of(reading.annotations), gold_of(reading)
+    table = pl.DataFrame(
+        {
+            "!amt_annotation_ids": [str(i) for i in range(1, len(frame) + 1)],
+            "!amt_worker_ids": frame["worker"],
+            "orig_id": frame["task"],
+            "response": frame["label"],
+            "gold": pl.Series([gold.get(task) for task in frame["task"]], dtype=pl.String),
+        }
+    )
+    to_csv(table, path, separator="\t")
+    return ()
+
+
+def write_prodigy(reading: Reading, path: Path) -> tuple[str, ...]:
+    """Choices: the task is `_input_hash`."""
+    options = [{"id": name, "text": name} for name in reading.annotations.classes.cast(pl.String)]
+    examples = (
+        {
+            "text": row["task"],
+            "_input_hash": row["task"],
+            "_annotator_id": row["worker"],
+            "_view_id": "choice",
+            "options": options,
+            "accept": [row["label"]],
+            "answer": "accept",
+            "_timestamp": row["time"],
+        }
+        for row in rows(reading.annotations)
+    )
+    write_jsonl(examples, path)
+    return ("Prodigy's hashes are numbers; here they are the tasks' names",)
+
+
+def write_judgments(reading: Reading, path: Path) -> tuple[str, ...]:
+    """A line a verdict."""
+    lines = (
+        {"item": row["task"], "judge": row["worker"], "verdict": row["label"], "score": row["confidence"]}
+        for row in rows(reading.annotations)
+    )
+    write_jsonl(lines, path)
+    return ()

@@ -1,0 +1,55 @@
+"""Annotations as plain tables: task, worker, label, and the numbers, gold and sources that came with them."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+import polars as pl
+
+from ..csvcells import to_csv
+from .rows import frame_of
+
+if TYPE_CHECKING:
+    from ..reading import Reading
+
+
+def table_of(reading: Reading) -> pl.DataFrame:
+    """One row an annotation."""
+    frame = frame_of(reading.annotations)
+    if reading.gold is not None:
+        gold = reading.gold.select(pl.col("task").cast(pl.String), pl.col("label").alias("gold"))
+        frame = frame.join(gold, on="task", how="left", maintain_order="left")
+    if reading.workers is not None:
+        frame = frame.join(reading.workers, on="worker", how="left", maintain_order="left")
+    return frame
+
+
+def write_csv(reading: Reading, path: Path) -> tuple[str, ...]:
+    """Commas."""
+    to_csv(table_of(reading), path)
+    return _notes(reading)
+
+
+def write_tsv(reading: Reading, path: Path) -> tuple[str, ...]:
+    """Tabs."""
+    to_csv(table_of(reading), path, separator="\t")
+    return _notes(reading)
+
+
+def write_jsonl(reading: Reading, path: Path) -> tuple[str, ...]:
+    """One object per line."""
+    table_of(reading).write_ndjson(path)
+    return _notes(reading)
+
+
+def write_parquet(reading: Reading, path: Path) -> tuple[str, ...]:
+    """Parquet."""
+    table_of(reading).write_parquet(path)
+    return _notes(reading)
+
+
+def _notes(reading: Reading) -> tuple[str, ...]:
+    votes = reading.annotations
+    without = int((votes.labels_per_task == 0).sum())
+    return (f"{without:,} tasks without labels are not in the table",) if without else ()

@@ -1,0 +1,205 @@
+"""What a format is (`sniff`, `read`), what a user may ask of it, and the rows that it finds."""
+
+from __future__ import annotations
+
+from array import array
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
+from typing import Any, Literal, Protocol
+
+import numpy as np
+import polars as pl
+
+from ...errors import DataError, ParameterError
+from ...vocabulary import quote
+from ..sources import Source
+
+Multiple = Literal["error", "join", "drop"]
+Rejected = Literal["keep", "drop"]
+NAN = float("nan")
+SKIPPED = "skipped by the worker"
+NO_ANSWER = "no answer to the question"
+SEVERAL = "several labels at once"
+TRUTH = "ground truth, kept as gold"
+REJECTED = "rejected by the requester"
+SURE, LIKELY = 3, 2
+
+
+@dataclass(frozen=True)
+class Ask:
+    """What the user says about a file: each format uses what applies to it.
+
+    `question` picks one of several; `multiple` says what to do with a worker's several labels for one task: refuse
+    the file, join them to one class ("a|b") or drop the row; `predictions` takes a model's predictions as a worker
+    of their own; `rejected="drop"` leaves out assignments that the requester rejected.
+    """
+
+    question: str | None = None
+    columns: Mapping[str, str] = field(default_factory=dict)
+    multiple: Multiple = "error"
+    predictions: bool = False
+    rejected: Rejected = "keep"
+
+    def __post_init__(self) -> None:
+        if self.multiple not in ("error", "join", "drop"):
+            raise ParameterError(f"multiple must be error, join or drop, got {self.multiple!r}")
+        if self.rejected not in ("keep", "drop"):
+            raise ParameterError(f"rejected must be keep or drop, got {self.rejected!r}")
+
+    def only(self, where: str, *roles: str) -> None:
+        """Refuse --columns for what this format does not let be named."""
+        strange = [role for role in self.columns if role not in roles]
+        if strange:
+            may = f"only {' and '.join(roles)} can be named" if roles else "no column can be named"
+            raise ParameterError(f"{where}: in this format {may} with --columns, got {', '.join(strange)}")
+
+
+@dataclass(frozen=True)
+class Guess:
+    """How sure a format is that a file is its own, and why."""
+
+    sure: int
+    why: str
+
+
+@dataclass(frozen=True)
+class Head:
+    """The beginning of a file: its first JSON objects, or its header and first rows, or the names of its members."""
+
+    kind: Literal["objects", "table", "archive", "xml", "other"]
+    objects: list[dict[str, Any]] = field(default_factory=list)
+    header: list[str] = field(default_factory=list)
+    rows: list[list[str]] = field(default_factory=list)
+    members: list[str] = field(default_factory=list)
+    fault: str = ""
+
+
+@dataclass
+class Found:
+    """What a format found: columns for `encode`, what it dropped, and what else the file knows.
+
+    `gold` has the columns task, label; `workers` has worker, source (human or model). `tasks` and `all_workers` may
+    name more than the rows mention.
+    """
+
+    columns: dict[str, Any]
+    dropped: dict[str, int] = field(default_factory=dict)
+    notes: tuple[str, ...] = ()
+    question: str | None = None
+    gold: pl.DataFrame | None = None
+    workers: pl.DataFrame | None = None
+    tasks: pl.Series | None = None
+    all_workers: pl.Series | None = None
+
+
+class Format(Protocol):
+    """A module of this room."""
+
+    def sniff(self, head: Head) -> Guess | None:
+        """Whether the file looks like this format, from its beginning."""
+
+    def read(self, source: Source, where: str, ask: Ask) -> Found:
+        """All of it."""
+
+
+class Rows:
+    """Rows as they are found, coded at once: a file of any size costs a few numbers a row."""
+
+    def __init__(self) -> None:
+        self._names: dict[str, dict[str | None, int]] = {"task": {}, "worker": {}, "label": {}}
+        self._codes = {name: array("i") for name in self._names}
+        self._numbers = {name: array("d") for name in ("time", "duration", "confidence")}
+        self._several = array("b")
+        self._example = ""
+        self.dropped: dict[str, int] = {}
+        self.gold: dict[str, str] = {}
+        self.sources: dict[str, str] = {}
+
+    def __len__(self) -> int:
+        return len(self._several)
+
+    def add(
+        self,
+        task: str | None,
+        worker: str | None,
+        labels: Sequence[str],
+        *,
+        time: float = NAN,
+        duration: float = NAN,
+        confidence: float = NAN,
+    ) -> None:
+        """One answer; several labels in it are for the policy, none at all is a row without a label."""
+        label: str | None = labels[0] if labels else None
+        if len(labels) > 1:
+            label = "|".join(sorted(each.replace("|", "||") for each in labels))
+            self._example = self._example or f"task {quote([task])}, worker {quote([worker])}: {quote(labels)}"
+        for name, value in (("task", task), ("worker", worker), ("label", label)):
+            names = self._names[name]
+            self._codes[name].append(names.setdefault(value, len(names)))
+        for name, number in (("time", time), ("duration", duration), ("confidence", confidence)):
+            self._numbers[name].append(number)
+        self._several.append(len(labels) > 1)
+
+    def drop(self, reason: str, n: int = 1) -> None:
+        """Rows that are counted and not used."""
+        self.dropped[reason] = self.dropped.get(reason, 0) + n
+
+    def mention(self, task: str | None) -> None:
+        """A task that is to appear in the results, with labels or without."""
+        if task is not None:
+            names = self._names["task"]
+            names.setdefault(task, len(names))
+
+    def truth(self, task: str | None, label: str, at: str) -> None:
+        """What a task is known to be."""
+        if task is not None and self.gold.setdefault(task, label) != label:
+            raise DataError(
+                f"{at}: task {quote([task])} has two different gold labels, {quote([self.gold[task], label])}; "
+                "keep one of them"
+            )
+
+    def rename_workers(self, names: Mapping[str, str]) -> None:
+        """Workers under other names; two that come to bear one name are one."""
+        self.sources = {names.get(worker, worker): source for worker, source in self.sources.items()}
+        old = self._names["worker"]
+        new: dict[str | None, int] = {}
+        table = np.array(
+            [new.setdefault(names.get(w, w) if w is not None else None, len(new)) for w in old], dtype=np.int32
+        )
+        self._names["worker"] = new
+        if len(table):
+            self._codes["worker"] = array("i", table[np.asarray(self._codes["worker"])].tobytes())
+
+    def found(self, where: str, ask: Ask, question: str | None = None, notes: tuple[str, ...] = ()) -> Found:
+        """Everything, with the policy for several labels carried out."""
+        several = np.asarray(self._several, dtype=bool)
+        n = int(several.sum())
+        if n and ask.multiple == "error":
+            raise DataError(
+                f"{where}: {n:,} answers hold several labels at once (first: {self._example}); say --multiple join "
+                "to make each combination a class, or --multiple drop"
+            )
+        keep = ~several if n and ask.multiple == "drop" else slice(None)
+        if n and ask.multiple == "drop":
+            self.drop(SEVERAL, n)
+        columns: dict[str, Any] = {}
+        for name, names in self._names.items():
+            codes = np.asarray(self._codes[name], dtype=np.int32)[keep]
+            columns[name] = pl.Series(name, list(names), dtype=pl.String).gather(codes)
+        for name, numbers in self._numbers.items():
+            values = np.asarray(numbers)[keep]
+            if np.isfinite(values).any():
+                columns[name] = values
+        tasks = pl.Series("task", list(self._names["task"]), dtype=pl.String).drop_nulls()
+        tasks = tasks.filter(tasks.str.strip_chars() != "")
+        sources = pl.DataFrame({"worker": list(self.sources), "source": list(self.sources.values())})
+        truths = pl.DataFrame({"task": list(self.gold), "label": list(self.gold.values())})
+        return Found(
+            columns=columns,
+            dropped=self.dropped,
+            notes=notes,
+            question=question,
+            gold=truths if self.gold else None,
+            workers=sources if self.sources else None,
+            tasks=tasks,
+        )

@@ -1,0 +1,128 @@
+"""CVAT for images: the tags of whole images, in one XML file per job, alone or in a ZIP."""
+
+from __future__ import annotations
+
+from pathlib import PurePosixPath
+from typing import Any
+from xml.parsers import expat
+
+from ...errors import DataError
+from ..archives import members
+from ..sources import Source, chunks, first_line, printable, starts_with
+from .base import NO_ANSWER, SURE, Ask, Found, Guess, Head, Rows
+
+USUAL = "annotations"  # what CVAT calls the file in each of its archives
+
+
+def sniff(head: Head) -> Guess | None:
+    """XML with <annotations>, or an archive with such files."""
+    if head.kind == "xml":
+        return Guess(SURE, "it is XML with <annotations>")
+    workbook = any(name.startswith(("[Content_Types]", "xl/")) for name in head.members)
+    if not workbook and any(name.lower().endswith((".xml", ".zip")) for name in head.members):
+        return Guess(SURE, "it is an archive with .xml files")
+    return None
+
+
+def read(source: Source, where: str, ask: Ask) -> Found:
+    """One row an image of a job; the worker is the job's assignee, or the file's or folder's name."""
+    ask.only(where)
+    rows, unnamed = Rows(), 0
+    if starts_with(source, b"<", b"\xef\xbb\xbf<") or not _is_archive(source):
+        jobs = [(where, source)]
+    else:
+        jobs = members(source, where, (".xml",))  # type: ignore[assignment]
+    seen: dict[str, str] = {}
+    for name, content in jobs:
+        inside = where if name == where else f"{where}: {printable(name)}"
+        job = _Job(inside)
+        job.parse(content)
+        unnamed += not job.worker
+        worker = job.worker or _from_name(name)
+        rows.sources[worker] = "human"
+        seen[name] = worker
+        for image, tags in job.images:
+            rows.mention(image)
+            if tags:
+                rows.add(image, worker, tags)
+            else:
+                rows.drop(NO_ANSWER)
+        if job.shapes:
+            rows.drop("shape, not a tag of the whole image", job.shapes)
+    if not seen:
+        raise DataError(f"{where} holds no .xml file; export each job as CVAT for images 1.1")
+    notes = ("workers are named after the files, which name no assignee",) if unnamed else ()
+    return rows.found(where, ask, "tag", notes)
+
+
+def _is_archive(source: Source) -> bool:
+    return starts_with(source, b"PK") or (not isinstance(source, bytes) and source.is_dir())
+
+
+def _from_name(name: str) -> str:
+    path = PurePosixPath(name)
+    stem = path.stem if path.stem != USUAL or len(path.parts) == 1 else path.parts[-2]
+    return stem.removesuffix(".zip")
+
+
+class _Job:
+    """One file, read as it streams by. Document types and entities, which can be bombs, are refused."""
+
+    def __init__(self, where: str) -> None:
+        self.where, self.worker, self.shapes = where, "", 0
+        self.images: list[tuple[str | None, list[str]]] = []
+        self._path: list[str] = []
+        self._text = ""
+
+    def parse(self, source: Source) -> None:
+        parser: Any = expat.ParserCreate()
+        parser.StartElementHandler, parser.EndElementHandler = self._start, self._end
+        parser.CharacterDataHandler = self._characters
+        parser.StartDoctypeDeclHandler = self._refuse
+        try:
+            for piece in chunks(source, self.where):
+                parser.Parse(piece)
+            parser.Parse(b"", True)
+        except expat.ExpatError as error:
+            raise DataError(f"{self.where}: not XML that we can read ({first_line(error)}); export it again") from None
+        except (LookupError, ValueError) as error:
+            raise DataError(
+                f"{self.where}: its encoding cannot be read ({first_line(error)}); save it as UTF-8"
+            ) from None
+        if self._path or not self._rooted:
+            raise DataError(f"{self.where} is no export of CVAT: <annotations> is missing")
+
+    _rooted = False
+
+    def _start(self, name: str, attributes: dict[str, str]) -> None:
+        if not self._path:
+            self._rooted = name == "annotations"
+            if not self._rooted:
+                raise DataError(f"{self.where} is no export of CVAT: it begins with <{name[:40]}>, not <annotations>")
+        if len(self._path) > 50:
+            raise DataError(f"{self.where}: nested too deeply for an export of CVAT")
+        parent = self._path[-1] if self._path else ""
+        self._path.append(name)
+        self._text = ""
+        if name == "image" and parent == "annotations":
+            self.images.append((attributes.get("name") or attributes.get("id"), []))
+        elif name == "tag" and parent == "image":
+            label = attributes.get("label", "")
+            if label and label not in self.images[-1][1]:
+                self.images[-1][1].append(label)
+        elif parent == "image" or (name == "track" and parent == "annotations"):
+            self.shapes += 1
+
+    def _end(self, name: str) -> None:
+        # CVAT nests the name, other tools that write its format do not.
+        if self._path[-2:] == ["assignee", "username"] or name == "assignee":
+            self.worker = self.worker or self._text.strip()
+        self._path.pop()
+        self._text = ""
+
+    def _characters(self, data: str) -> None:
+        if len(self._text) < 10_000:
+            self._text += data
+
+    def _refuse(self, *_: Any) -> None:
+        raise DataError(f"{self.where}: XML with a document type is not read, it can hide bombs; CVAT writes none")

@@ -1,0 +1,57 @@
+"""doccano's ZIP: a JSONL file per user, whose name is the user's."""
+
+from __future__ import annotations
+
+from pathlib import PurePosixPath
+from typing import Any
+
+from ...errors import DataError
+from ..archives import members
+from ..jsonstream import objects
+from ..sources import Source, printable
+from .base import LIKELY, NO_ANSWER, Ask, Found, Guess, Head, Rows
+from .cells import text, texts
+
+ENDINGS = (".jsonl", ".json")
+
+
+def sniff(head: Head) -> Guess | None:
+    """An archive of JSONL files and nothing else."""
+    names = [PurePosixPath(name).name for name in head.members]
+    ours = names and all(name.endswith(ENDINGS) for name in names)
+    if head.kind == "archive" and ours and not any(name.startswith(("user_state", "annotated_")) for name in names):
+        return Guess(LIKELY, "it is an archive of JSONL files, one a user")
+    return None
+
+
+def read(source: Source, where: str, ask: Ask) -> Found:
+    """One row an example of a user's file."""
+    ask.only(where, "task")
+    rows, seen = Rows(), 0
+    for name, content in members(source, where, ENDINGS):
+        worker, inside = PurePosixPath(name).stem, f"{where}: {printable(name)}"
+        if worker == "all":
+            raise DataError(
+                f"{inside} holds everybody's labels in one; in doccano do not share annotations among users"
+            )
+        rows.sources[worker] = "human"
+        seen += 1
+        for at, example in objects(content, inside):
+            _add(rows, example, worker, ask, at)
+    if not seen:
+        raise DataError(f"{where} holds no .jsonl file; is it doccano's export?")
+    return rows.found(where, ask, "label")
+
+
+def _add(rows: Rows, example: dict[str, Any], worker: str, ask: Ask, at: str) -> None:
+    name = ask.columns.get("task", "id")
+    task = text(example.get(name), name, at)
+    rows.mention(task)
+    said = example.get("label", example.get("labels", example.get("cats")))
+    if isinstance(said, list) and any(isinstance(each, list | dict) for each in said):
+        raise DataError(f"{at}: the labels are spans of text, not classes of it; that is not supported yet")
+    labels = texts(said, "label", at)
+    if labels:
+        rows.add(task, worker, labels)
+    else:
+        rows.drop(NO_ANSWER)

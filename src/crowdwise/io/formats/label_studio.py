@@ -1,0 +1,181 @@
+"""Label Studio's JSON export: tasks with annotations, each a list of results of named controls."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from ...errors import DataError, ParameterError
+from ..jsonstream import objects
+from ..sources import Source
+from .base import NO_ANSWER, SKIPPED, SURE, TRUTH, Ask, Found, Guess, Head, Rows
+from .cells import moment, number, text, texts
+from .records import one_of
+
+# type of a control -> the key of its value
+CHOICES = {"choices": "choices", "rating": "rating", "number": "number", "taxonomy": "taxonomy"}
+LISTS = ("annotations", "completions")  # the second is what old exports say
+UNSUPPORTED = {
+    "pairwise": "compares two items, which is not supported yet",
+    "textarea": "holds free text, which has no classes",
+    "ranker": "ranks items, which is not supported yet",
+}
+
+
+def sniff(head: Head) -> Guess | None:
+    """Objects with `data` and `annotations`."""
+    if head.objects and all(isinstance(each.get("data"), dict) for each in head.objects):
+        for name in (*LISTS, "predictions"):
+            if any(isinstance(each.get(name), list) for each in head.objects):
+                return Guess(SURE, f"its objects have `data` and `{name}`")
+    return None
+
+
+def read(source: Source, where: str, ask: Ask) -> Found:
+    """One row an annotation of the question; cancelled ones are skips, ground truths are gold."""
+    ask.only(where, "task")
+    export = _Export(where, ask)
+    for at, task in objects(source, where):
+        export.task(task, at)
+    return export.found()
+
+
+class _Export:
+    """Rows of every question at once: which there are is known only at the end of the file."""
+
+    def __init__(self, where: str, ask: Ask) -> None:
+        self.where, self.ask = where, ask
+        self.rows: dict[str, Rows] = {}
+        self.others: dict[str, str] = {}
+        self.tasks: dict[str, None] = {}
+        self.emails: dict[str, str] = {}
+        self.answers = self.skips = self.truths = self.predictions = self.regions = 0
+
+    def task(self, task: dict[str, Any], at: str) -> None:
+        name = self._task_name(task, at)
+        if name is not None:
+            self.tasks[name] = None
+        for annotation in next((task[key] for key in LISTS if task.get(key)), []):
+            annotation = _mapping(annotation, at, "an annotation")
+            self._annotation(name, annotation, at)
+        predictions = task.get("predictions") or []
+        self.predictions += len(predictions)
+        if self.ask.predictions:
+            for each in predictions:
+                self._prediction(name, _mapping(each, at, "a prediction"), at)
+
+    def _task_name(self, task: dict[str, Any], at: str) -> str | None:
+        column = self.ask.columns.get("task")
+        if column is None:
+            return text(task.get("id"), "the task's id", at)
+        data = _mapping(task.get("data"), at, "data")
+        if column not in data:
+            raise DataError(f"{at}: the task's data has no {column!r}; it has {', '.join(map(repr, data))}")
+        return text(data[column], column, at)
+
+    def _annotation(self, task: str | None, annotation: dict[str, Any], at: str) -> None:
+        if annotation.get("was_cancelled") or annotation.get("skipped"):
+            self.skips += 1
+            return
+        answers = self._answers(annotation, at)
+        if annotation.get("ground_truth"):
+            self.truths += 1
+            for question, labels in answers.items():
+                if len(labels) == 1:
+                    self._of(question).truth(task, labels[0], at)
+            return
+        self.answers += 1
+        worker = self._worker(annotation.get("completed_by"), at)
+        for question, labels in answers.items():
+            self._of(question).add(
+                task,
+                worker,
+                labels,
+                time=moment(annotation.get("created_at")),
+                duration=number(annotation.get("lead_time")),
+            )
+            if worker is not None:
+                self._of(question).sources[worker] = "human"
+
+    def _prediction(self, task: str | None, prediction: dict[str, Any], at: str) -> None:
+        self.answers += 1
+        worker = f"model:{text(prediction.get('model_version'), 'model_version', at) or 'unnamed'}"
+        for question, labels in self._answers(prediction, at).items():
+            self._of(question).add(task, worker, labels, confidence=number(prediction.get("score")))
+            self._of(question).sources[worker] = "model"
+
+    def _of(self, question: str) -> Rows:
+        return self.rows.setdefault(question, Rows())
+
+    def _worker(self, who: Any, at: str) -> str | None:
+        """The id; where some annotation tells its email, that becomes the name (as Label Studio's own CSV has it)."""
+        if not isinstance(who, dict):
+            return text(who, "completed_by", at)
+        number, email = text(who.get("id"), "completed_by", at), text(who.get("email"), "completed_by", at)
+        if number is not None and email:
+            self.emails[number] = email
+        return number if number is not None else email or None
+
+    def _answers(self, annotation: dict[str, Any], at: str) -> dict[str, list[str]]:
+        """question -> labels, of results that are about the task as a whole."""
+        answers: dict[str, list[str]] = {}
+        for result in annotation.get("result") or []:
+            result = _mapping(result, at, "a result")
+            kind, question = result.get("type"), result.get("from_name")
+            if not isinstance(kind, str) or not isinstance(question, str):
+                continue
+            value = _mapping(result.get("value"), at, "value")
+            if kind in UNSUPPORTED:
+                self.others[question] = kind
+            elif kind in CHOICES:
+                if set(value) - {CHOICES[kind]} or "item_index" in result or "parentID" in result:
+                    self.regions += 1  # said of a part of the task: a box, a stretch of text, one item of many
+                else:
+                    answers.setdefault(question, []).extend(labels(kind, value, question, at))
+        return answers
+
+    def found(self) -> Found:
+        question = self._question()
+        rows, total = self._of(question), self.answers
+        for reason, n in ((SKIPPED, self.skips), (TRUTH, self.truths), (NO_ANSWER, total - len(rows))):
+            if n:
+                rows.drop(reason, n)
+        for task in self.tasks:
+            rows.mention(task)
+        rows.rename_workers(self.emails)
+        notes: tuple[str, ...] = ()
+        if self.predictions and not self.ask.predictions:
+            notes += (
+                f"{self.predictions:,} predictions of models are left aside; --predictions takes them as workers",
+            )
+        if self.regions:
+            notes += (f"{self.regions:,} labels of regions or items, not of whole tasks, are left aside",)
+        return rows.found(self.where, self.ask, question, notes)
+
+    def _question(self) -> str:
+        asked = self.ask.question
+        unsupported = {q: kind for q, kind in self.others.items() if q not in self.rows}
+        blamed = asked if asked in unsupported else next(iter(unsupported), None) if not self.rows else None
+        if blamed is not None:
+            raise ParameterError(f"{self.where}: question {blamed!r} {UNSUPPORTED[unsupported[blamed]]}")
+        if not self.rows:
+            why = "every annotation was skipped" if self.skips and not self.answers else "no annotation has a choice"
+            raise DataError(f"{self.where}: {why}; is it the right file?")
+        return one_of(sorted(self.rows), asked, self.where)
+
+
+def labels(kind: str, value: dict[str, Any], question: str, at: str) -> list[str]:
+    """What a result says, as labels; of a taxonomy's paths those that lead on to another are left out."""
+    said = value.get(CHOICES[kind])
+    if kind != "taxonomy":
+        return list(dict.fromkeys(texts(said, question, at)))
+    if not isinstance(said, list) or not all(isinstance(path, list) for path in said):
+        raise DataError(f"{at}: {question} is no list of paths; is it a taxonomy?")
+    paths = [tuple(texts(path, question, at)) for path in said]
+    ends = [p for p in paths if p and not any(q != p and q[: len(p)] == p for q in paths)]
+    return list(dict.fromkeys(" / ".join(path) for path in ends))
+
+
+def _mapping(value: Any, at: str, what: str) -> dict[str, Any]:
+    if not isinstance(value, dict):
+        raise DataError(f"{at}: {what} is {str(value)[:40]!r} where an object {{...}} is needed; export it again")
+    return value

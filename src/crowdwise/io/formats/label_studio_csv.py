@@ -1,0 +1,35 @@
+"""Label Studio's CSV and TSV export: one row an annotation."""
+
+from __future__ import annotations
+
+from ...errors import DataError
+from ..csvfile import open_csv
+from ..sources import Source
+from .base import SURE, Ask, Found, Guess, Head, Rows
+from .label_studio_flat import add, choose_question, finish, questions
+
+MARKS = ("annotation_id", "annotator", "lead_time")
+
+
+def sniff(head: Head) -> Guess | None:
+    """Columns `annotation_id`, `annotator` and `lead_time`."""
+    if head.kind == "table" and set(MARKS) <= set(head.header):
+        return Guess(SURE, "it has the columns `annotation_id`, `annotator` and `lead_time`")
+    return None
+
+
+def read(source: Source, where: str, ask: Ask) -> Found:
+    """All columns are looked at for the question, then the rows are read."""
+    ask.only(where, "task")
+    table = open_csv(source, where, "csv")
+    name = ask.columns.get("task", "id")
+    missing = [column for column in (*MARKS, name) if column not in table.header]
+    if missing:
+        raise DataError(f"{where} has no column {missing[0]!r}; is it Label Studio's CSV export?")
+    frame = table.read(table.header)
+    certain, possible = questions(frame.iter_rows(named=True), name)
+    question, notes = choose_question(certain, possible, ask, where)
+    rows = Rows()
+    for number, record in enumerate(frame.iter_rows(named=True), 1):
+        add(rows, record, question, name, f"{where}, row {number}")
+    return finish(rows, where, ask, question, table.notes + notes)

@@ -1,0 +1,111 @@
+"""What Label Studio's CSV and JSON_MIN share: one record an annotation, one column a control, data columns between.
+
+Nothing in the file says which columns are controls and which are data. A task's data are the same in each of its
+records and answers are not: a column that differs within a task, or holds a control's JSON, is a question.
+"""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Iterable
+from typing import Any
+
+from ...errors import DataError
+from ...ledger import BLANK
+from ...vocabulary import quote
+from .base import NO_ANSWER, Ask, Found, Rows
+from .cells import moment, number, text, texts
+from .label_studio import CHOICES, UNSUPPORTED, labels
+
+ALWAYS = ("id", "annotator", "annotation_id", "created_at", "updated_at", "lead_time")
+NOBODY = "task without annotations"
+
+
+def questions(records: Iterable[dict[str, Any]], name: str) -> tuple[list[str], list[str]]:
+    """(columns that are questions for certain, all columns that may be one)."""
+    first: dict[Any, dict[str, Any]] = {}
+    may: dict[str, bool] = {}
+    for record in records:
+        if _empty(record.get("annotator")):
+            continue
+        known = first.setdefault(str(record.get(name)), {})
+        for key, value in record.items():
+            if key in ALWAYS or key == name:
+                continue
+            certain = _is_control(value) or (
+                not _empty(value) and not _empty(known.get(key)) and known.get(key) != value
+            )
+            may[key] = may.get(key, False) or certain
+            if not _empty(value):
+                known.setdefault(key, value)
+    return [key for key, certain in may.items() if certain], list(may)
+
+
+def choose_question(certain: list[str], possible: list[str], ask: Ask, where: str) -> tuple[str, tuple[str, ...]]:
+    """The question asked for, or the only certain one, with a note."""
+    if ask.question is not None:
+        if ask.question not in possible:
+            raise DataError(f"{where} has no question {ask.question!r}; it has {quote(possible, 12)}")
+        return ask.question, ()
+    if len(certain) == 1:
+        return certain[0], (f"column {certain[0]!r} is taken as the question: it alone differs within tasks",)
+    if certain:
+        raise DataError(f"{where} has {len(certain)} questions, {quote(certain, 12)}; say which: --question NAME")
+    raise DataError(
+        f"{where}: which column is the question cannot be told from the data ({quote(possible, 12)}); "
+        "say --question NAME"
+    )
+
+
+def add(rows: Rows, record: dict[str, Any], question: str, name: str, at: str) -> None:
+    """One record: an annotation, or a task that has none."""
+    task = text(record.get(name), name, at)
+    worker = text(record.get("annotator"), "annotator", at)
+    rows.mention(task)
+    if _empty(worker) and _empty(record.get("annotation_id")):
+        rows.drop(NOBODY if task else BLANK)
+        return
+    said = _labels(record.get(question), question, at)
+    if not said:
+        rows.drop(NO_ANSWER)
+        return
+    if worker:
+        rows.sources[worker] = "human"
+    rows.add(task, worker, said, time=moment(record.get("created_at")), duration=number(record.get("lead_time")))
+
+
+def finish(rows: Rows, where: str, ask: Ask, question: str, notes: tuple[str, ...]) -> Found:
+    """With what this format cannot say."""
+    notes += ("this export does not tell ground truths from votes, nor skips from gaps; Label Studio's JSON does",)
+    return rows.found(where, ask, question, notes)
+
+
+def _labels(value: Any, question: str, at: str) -> list[str]:
+    if isinstance(value, str) and value[:1] in ("[", "{"):
+        try:
+            value = json.loads(value)
+        except (ValueError, RecursionError):
+            return [value]  # a label that begins with a bracket
+    results = value if isinstance(value, list) else [value]
+    found: list[str] = []
+    for each in results:
+        if not isinstance(each, dict):
+            found += texts(each, question, at)
+            continue
+        kind = next((kind for kind, key in CHOICES.items() if key in each), None)
+        if kind is None or set(each) - {CHOICES[kind]}:
+            what = next((why for key, why in UNSUPPORTED.items() if key in each or each.get("type") == key), None)
+            raise DataError(f"{at}: {question} {what or 'holds no choice, rating or taxonomy of the whole task'}")
+        found += labels(kind, each, question, at)
+    return list(dict.fromkeys(found))
+
+
+def _is_control(value: Any) -> bool:
+    if isinstance(value, str) and value.startswith(("[{", "{")):
+        return any(f'"{key}"' in value for key in CHOICES.values())
+    first = value[0] if isinstance(value, list) and value else value
+    return isinstance(first, dict) and any(key in first for key in CHOICES.values())
+
+
+def _empty(value: Any) -> bool:
+    return value is None or value == ""

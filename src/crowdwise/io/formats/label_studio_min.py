@@ -1,0 +1,27 @@
+"""Label Studio's JSON_MIN export: one object an annotation."""
+
+from __future__ import annotations
+
+from ..jsonstream import objects
+from ..sources import Source
+from .base import SURE, Ask, Found, Guess, Head, Rows
+from .label_studio_flat import add, choose_question, finish, questions
+
+
+def sniff(head: Head) -> Guess | None:
+    """Objects with `annotation_id`, `annotator` and `lead_time`."""
+    if head.objects and {"annotation_id", "annotator", "lead_time"} <= set(head.objects[0]):
+        return Guess(SURE, "its objects have `annotation_id`, `annotator` and `lead_time`")
+    return None
+
+
+def read(source: Source, where: str, ask: Ask) -> Found:
+    """Once for the questions, once for the answers."""
+    ask.only(where, "task")
+    name = ask.columns.get("task", "id")
+    certain, possible = questions((record for _, record in objects(source, where)), name)
+    question, notes = choose_question(certain, possible, ask, where)
+    rows = Rows()
+    for at, record in objects(source, where):
+        add(rows, record, question, name, at)
+    return finish(rows, where, ask, question, notes)

@@ -1,0 +1,51 @@
+"""Records (a mapping a task) from JSON, JSONL or Parquet alike."""
+
+from __future__ import annotations
+
+import io
+from collections.abc import Iterator
+from typing import Any
+
+import polars as pl
+
+from ...errors import DataError
+from ...vocabulary import quote
+from ..jsonstream import objects
+from ..parquet import FAULTS
+from ..sources import Source, first_line, starts_with
+
+_BATCH = 20_000
+
+
+def is_parquet(source: Source) -> bool:
+    """By its first bytes."""
+    return starts_with(source, b"PAR1")
+
+
+def records(source: Source, where: str) -> Iterator[tuple[str, dict[str, Any]]]:
+    """(what to call its place, record), one at a time."""
+    if not is_parquet(source):
+        yield from objects(source, where)
+        return
+    try:
+        lazy = pl.scan_parquet(io.BytesIO(source) if isinstance(source, bytes) else source, glob=False)
+        start = 0
+        while len(batch := lazy.slice(start, _BATCH).collect()):
+            for row, record in enumerate(batch.iter_rows(named=True), start + 1):
+                yield f"{where}, row {row}", record
+            start += _BATCH
+    except FAULTS as error:
+        raise DataError(f"{where}: the Parquet file is damaged ({first_line(error)}); write it again") from None
+
+
+def one_of(found: list[str], given: str | None, where: str, what: str = "question") -> str:
+    """The question asked for, or the only one there is."""
+    if given is not None:
+        if given in found:
+            return given
+        raise DataError(f"{where} has no {what} {given!r}; it has {quote(found, 12) if found else 'none'}")
+    if len(found) == 1:
+        return found[0]
+    if not found:
+        raise DataError(f"{where} has no {what} with labels to choose from; is it the right file?")
+    raise DataError(f"{where} has {len(found)} {what}s, {quote(found, 12)}; say which: --question NAME")
