@@ -34,8 +34,6 @@ def worker_skill(
     worker: npt.NDArray[np.int32], right: F8, n_workers: int, weight: F8 | None = None, level: float = 0.95
 ) -> Skill:
     """Skill from right[row], the probability that the row's label is the true one."""
-    from scipy.special import betaincinv
-
     sums = np.zeros((3, n_workers))
     for lo in range(0, len(right), 1 << 20):  # in blocks: numpy copies what it counts
         rows = slice(lo, lo + (1 << 20))
@@ -46,10 +44,24 @@ def worker_skill(
     n, hits, doubt = sums[0], sums[1], sums[2]
     total = float(n.sum())
     crowd = float(np.clip(hits.sum() / total, 0.01, 0.99)) if total else 0.5
-    mean = (hits + PRIOR_STRENGTH * crowd) / (n + PRIOR_STRENGTH)
-    spread = mean * (1 - mean)
-    effective = np.clip(n - doubt / spread, 0.02 * n, n)
-    a = PRIOR_STRENGTH * crowd + effective * mean
-    b = PRIOR_STRENGTH * (1 - crowd) + effective * (1 - mean)
+    return share_interval(n, hits, doubt, np.full(n_workers, crowd), level)
+
+
+def share_interval(n: F8, hits: F8, doubt: F8, centre: F8, level: float = 0.95) -> Skill:
+    """Share of hits among n with its interval, under a weak prior around `centre`.
+
+    `doubt` is what the hits' uncertainty takes from the information: the sum of r (1 - r) over the rows.
+    """
+    from scipy.special import betaincinv
+
+    mean = (hits + PRIOR_STRENGTH * centre) / (n + PRIOR_STRENGTH)
+    effective = effective_n(n, doubt, mean)
+    a = PRIOR_STRENGTH * centre + effective * mean
+    b = PRIOR_STRENGTH * (1 - centre) + effective * (1 - mean)
     tail = (1 - level) / 2
     return Skill(mean, betaincinv(a, b, tail), betaincinv(a, b, 1 - tail))
+
+
+def effective_n(n: F8, doubt: F8, share: F8) -> F8:
+    """Observations' worth that n uncertain ones carry (Louis 1982); at least a fiftieth of them."""
+    return np.asarray(np.clip(n - doubt / np.maximum(share * (1 - share), 1e-12), 0.02 * n, n))

@@ -9,6 +9,7 @@ F8 = npt.NDArray[np.float64]
 
 # Scores this close are one score: sums over shards or in another class order differ in the last bits.
 TOLERANCE = 1e-9
+STREAM = 0x7135
 
 
 def winners(scores: F8) -> npt.NDArray[np.bool_]:
@@ -29,8 +30,9 @@ def break_ties(scores: F8, seed: int) -> npt.NDArray[np.int32]:
     labels: npt.NDArray[np.int32] = tied.argmax(axis=1).astype(np.int32)
     several = np.flatnonzero(tied.sum(axis=1) > 1)
     if len(several):
-        # One draw per task of the whole set, so that a task's luck does not hang on the other tasks' ties.
-        draw = np.random.default_rng(seed).random(len(scores))[several]
+        # One draw per task of the whole set, so that a task's luck does not hang on the other tasks' ties. A stream of
+        # its own: a simulated truth is drawn from `seed` alone, and the same numbers would break ties in its favour.
+        draw = np.random.default_rng([seed, STREAM]).random(len(scores))[several]
         rank = (draw * tied[several].sum(axis=1)).astype(np.int64)
         labels[several] = (np.cumsum(tied[several], axis=1) > rank[:, None]).argmax(axis=1)
     return labels

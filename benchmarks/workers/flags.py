@@ -1,0 +1,123 @@
+"""Are spammers, colluders and copiers found, and honest workers left alone? Planted crowds and three real sets."""
+
+from __future__ import annotations
+
+import numpy as np
+from scipy.stats import rankdata
+
+import crowdwise as cw
+from crowdwise import simulate
+from crowdwise.workers.colluders import collusion_flags
+from crowdwise.workers.covariance import covariance_flags
+from crowdwise.workers.judgement import Judgement
+from crowdwise.workers.outliers import agreement_outliers, robust_outliers
+from crowdwise.workers.removal import drop_flagged
+from crowdwise.workers.spammers import flags_of, suspicion
+
+# The tutorial's table: majority vote and EM after removal, and how many workers it removes.
+PUBLISHED = {"bluebird": (0.852, 0.899, 22), "dog": (0.819, 0.834, 12), "web": (0.841, 0.91, 158)}
+
+
+def auc(score: np.ndarray, positive: np.ndarray) -> float:
+    """Area under the ROC curve, by ranks."""
+    n = positive.sum()
+    return float((rankdata(score)[positive].sum() - n * (n + 1) / 2) / (n * (len(score) - n)))
+
+
+def spammer_crowd(k: int, prior: tuple[float, ...] | None, seed: int) -> tuple[simulate.Crowd, cw.Annotations]:
+    """50 workers with 30 to 200 labels each on 600 tasks: 33 honest, two experts on the rarest class, 15 spammers."""
+    rng = np.random.default_rng(1000 + seed)
+    expert = np.full((2, k, k), 0.0)
+    # One sees the rare class and mixes up the others, one sees it and says the commonest class otherwise.
+    expert[0, :-1, :-1] = 1 / (k - 1)
+    expert[1, :-1, 0] = 1.0
+    expert[:, -1] = 0.05 / (k - 1)
+    expert[:, -1, -1] = 0.95
+    expert = 0.97 * expert + 0.03 / k
+    groups = [
+        simulate.OneCoin(33, low=0.65, high=0.95),
+        simulate.Given(2, expert),
+        simulate.Guesser(5),
+        simulate.Guesser(5, by="prior"),
+        simulate.Constant(5),
+    ]
+    crowd = simulate.crowd(600, k, groups, simulate.Dense(), class_prior=prior, seed=seed)
+    votes = crowd.annotations
+    keep = np.zeros(len(votes), dtype=bool)
+    for w in range(votes.n_workers):
+        rows = np.flatnonzero(votes.worker == w)
+        keep[rng.choice(rows, int(rng.integers(30, 201)), replace=False)] = True
+    return crowd, votes.take(keep)
+
+
+def spammers(k: int, prior: tuple[float, ...] | None, seeds: int, method: str) -> dict[str, float]:
+    """AUC of our score, of the same score with the truth in hand, and what the flags catch."""
+    rows = []
+    for seed in range(seeds):
+        crowd, votes = spammer_crowd(k, prior, seed)
+        bad = np.array([kind in ("guesser", "constant") for kind in crowd.kind])
+        judged = Judgement(votes, cw.method(method).fit(votes))
+        found = suspicion(votes, judged.others)
+        ceiling = suspicion(votes, np.eye(k)[crowd.truth[votes.task]])
+        named = [f.worker for f in flags_of(judged) if f.name in ("constant", "random")]
+        hit = np.isin(votes.workers.to_numpy(), named)
+        rows.append((auc(found.log_odds, bad), auc(ceiling.log_odds, bad), hit[bad].mean(), hit[~bad].mean()))
+    return dict(zip(("auc", "ceiling", "recall", "honest_flagged"), np.mean(rows, axis=0).tolist(), strict=True))
+
+
+def ring(kind: str, share: float, labels: int | None, seed: int) -> tuple[simulate.Crowd, np.ndarray]:
+    """5,000 tasks, 60 workers, three classes: a ring of colluders, or five copiers of one; who is meant by a flag."""
+    n = round(60 * share)
+    honest = simulate.OneCoin(60 - n, low=0.6, high=0.9)
+    others = {
+        "colluders": [simulate.Colluder(n, p_corr=0.9)],
+        "copiers": [simulate.Copier(n, of=0, member=7)],
+        "none": [],
+    }
+    assignment = simulate.Dense() if labels is None else simulate.PerTask(labels)
+    crowd = simulate.crowd(5000, 3, [honest, *others[kind]], assignment, seed=seed)
+    bad = np.array([k != "one_coin" for k in crowd.kind])
+    if kind == "copiers":
+        bad[7] = True  # who copies whom, the labels alone cannot say
+    return crowd, bad
+
+
+def rings(
+    kind: str, share: float, labels: int | None, seeds: int, method: str
+) -> dict[str, tuple[float, float, float]]:
+    """Recall, precision and share of honest workers flagged, over all seeds, for each way of looking."""
+    ways = {
+        "same wrong answers": lambda v: collusion_flags(v, cw.method(method).fit(v)),
+        "agreement matrix": agreement_outliers,
+        "agreement matrix, one trusted": lambda v: agreement_outliers(v, trusted=v.workers[0]),
+        "MMSR residuals": robust_outliers,
+    }
+    total = {name: np.zeros(4) for name in ways}
+    for seed in range(seeds):
+        crowd, bad = ring(kind, share, labels, seed)
+        for name, look in ways.items():
+            hit = np.isin(crowd.annotations.workers.to_numpy(), [f.worker for f in look(crowd.annotations)])
+            total[name] += (hit & bad).sum(), bad.sum(), hit.sum(), (~bad).sum()
+    return {
+        name: (
+            float(t[0] / t[1]) if t[1] else float("nan"),
+            float(t[0] / t[2]) if t[2] else float("nan"),
+            float((t[2] - t[0]) / t[3]),
+        )
+        for name, t in total.items()
+    }
+
+
+def removal(name: str) -> list[str]:
+    """Accuracies before and after covariance-based removal, beside the tutorial's."""
+    data = cw.datasets.load(name)
+    out = drop_flagged(data.annotations, covariance_flags(data.annotations))
+
+    def score(method: str, votes: cw.Annotations) -> float:
+        return cw.evaluate(cw.method(method).fit(votes), data.truth).expected_accuracy or 0.0
+
+    cells = [name, str(len(out.workers)), str(len(out.orphans))]
+    for method in ("majority_vote", "dawid_skene", "hierarchical"):
+        cells.append(f"{score(method, data.annotations):.3f} → {score(method, out.annotations):.3f}")
+    vote, em, n = PUBLISHED[name]
+    return [*cells, f"{vote:.3f} / {em:.3f} ({n})"]

@@ -1,0 +1,75 @@
+"""A worker as a noisy channel from the truth to his label: how much does one of his labels tell?
+
+Arrays are confusion[worker, true, observed] with rows that sum to one; information is in nats.
+Blahut (1972), doi:10.1109/TIT.1972.1054855; Arimoto (1972), doi:10.1109/TIT.1972.1054753.
+"""
+
+from __future__ import annotations
+
+import numpy as np
+import numpy.typing as npt
+
+F8 = npt.NDArray[np.float64]
+
+NATS_PER_BIT = float(np.log(2))
+
+
+def mutual_information(prior: F8, confusion: F8) -> F8:
+    """I(truth; label) of each worker when the classes occur as prior[class].
+
+    >>> mutual_information(np.array([0.5, 0.5]), np.array([[[0.9, 0.1], [0.1, 0.9]]])).round(6)
+    array([0.368064])
+    """
+    return np.asarray(_divergence(confusion, prior @ confusion) @ prior)
+
+
+def capacity(confusion: F8, tol: float = 1e-10, max_iter: int = 10_000) -> tuple[F8, F8]:
+    """The most that a label can tell, over all class priors, and the prior[worker, class] at which it does.
+
+    Blahut-Arimoto: the lower bound log sum r exp(D) and the upper bound max D close in on the capacity.
+
+    >>> capacity(np.array([[[1.0, 0.0], [0.5, 0.5]]]))[0].round(6)  # the Z-channel
+    array([0.223144])
+    """
+    m, k, _ = confusion.shape
+    r = np.full((m, k), 1 / k)
+    low, open_ = np.zeros(m), np.arange(m)
+    for _ in range(max_iter):
+        if not len(open_):
+            break
+        table, now = confusion[open_], r[open_]
+        d = _divergence(table, np.einsum("wk,wkl->wl", now, table))
+        grown = now * np.exp(d)
+        total = grown.sum(axis=1)
+        low[open_] = np.log(total)
+        r[open_] = grown / total[:, None]
+        open_ = open_[d.max(axis=1) - np.log(total) >= tol]
+    return np.maximum(low, 0.0), r
+
+
+def _divergence(confusion: F8, output: F8) -> F8:
+    """D[worker, class] = KL(confusion[worker, class] || output[worker]); 0 log 0 = 0."""
+    ratio = np.where(confusion > 0, confusion / np.maximum(output, 1e-300)[:, None, :], 1.0)
+    return np.asarray((confusion * np.log(ratio)).sum(axis=2))
+
+
+def unbias(information: F8, n: F8, n_classes: int) -> F8:
+    """Information less what estimating the table from n labels adds on average, (K - 1)² / 2n; never below zero."""
+    return np.maximum(information - (n_classes - 1) ** 2 / (2 * np.maximum(n, 1e-9)), 0.0)
+
+
+def spammer_score(confusion: F8) -> F8:
+    """How far apart the rows are: 0 for who answers without looking, 1 for who is always right or always swapped.
+
+    sum over pairs of classes |A_k - A_k'|² / (K (K - 1)), over the last two axes; for two classes
+    (sensitivity + specificity - 1)². Raykar & Yu (2012), JMLR 13(16), section 3.
+
+    >>> spammer_score(np.array([[[0.9, 0.1], [0.2, 0.8]]])).round(2)
+    array([0.49])
+    """
+    k = confusion.shape[-1]
+    if k < 2:
+        return np.zeros(confusion.shape[:-2])
+    # sum over pairs |a - b|² = K sum |a|² - |sum a|²
+    spread = k * (confusion**2).sum(axis=(-2, -1)) - (confusion.sum(axis=-2) ** 2).sum(axis=-1)
+    return np.asarray(np.maximum(spread, 0.0) / (k * (k - 1)))

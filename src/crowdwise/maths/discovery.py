@@ -1,0 +1,25 @@
+"""Many tests at once: p-values adjusted so that the share of false discoveries is held.
+
+Benjamini & Hochberg (1995), doi:10.1111/j.2517-6161.1995.tb02031.x.
+"""
+
+from __future__ import annotations
+
+import numpy as np
+import numpy.typing as npt
+
+F8 = npt.NDArray[np.float64]
+
+
+def adjusted(p: F8) -> F8:
+    """Benjamini-Hochberg adjusted p-values: reject those at most q, and a share q of the rejections is false.
+
+    >>> adjusted(np.array([0.01, 0.04, 0.03, 0.5]))
+    array([0.04      , 0.05333333, 0.05333333, 0.5       ])
+    """
+    n = len(p)
+    order = np.argsort(p, kind="stable")
+    scaled = p[order] * n / np.arange(1, n + 1)
+    out = np.empty(n)
+    out[order] = np.minimum(np.minimum.accumulate(scaled[::-1])[::-1], 1.0)
+    return out

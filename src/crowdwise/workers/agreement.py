@@ -1,0 +1,181 @@
+"""Is the agreement any good? Chance-corrected coefficients of the whole crowd, with intervals over tasks.
+
+Raw agreement, Krippendorff's alpha, Fleiss' generalised kappa, Gwet's AC1 (weighted: AC2), and the mean over pairs of
+workers of Cohen's kappa and Scott's pi. All are counted from classes per task, so gaps and any number of labels a task
+are fine. A coefficient that does not exist is None, with the reason.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass, replace
+from typing import Any
+
+import numpy as np
+import numpy.typing as npt
+import polars as pl
+
+from ..annotations import Annotations
+from ..errors import DataError, ParameterError
+from ..maths import chance
+from ..maths.bootstrap import MAX_BLOCKS, bootstrap_interval, random_blocks
+from ..maths.chance import LEVELS, Level, Sums
+
+F8 = npt.NDArray[np.float64]
+
+# Blocks × K² numbers are held at most.
+_CELLS = 20_000_000
+
+
+@dataclass(frozen=True)
+class Coefficient:
+    """One coefficient: value in -1..1 with its 95 % interval, or None and the `reason`; `note` says what to beware.
+
+    `n` is the number of tasks (of pairs of workers, for means over pairs) behind it.
+    """
+
+    name: str
+    value: float | None
+    low: float | None = None
+    high: float | None = None
+    n: int = 0
+    reason: str | None = None
+    note: str | None = None
+
+    def to_dict(self) -> dict[str, Any]:
+        """Plain values."""
+        return dict(vars(self))
+
+
+def agreement(
+    annotations: Annotations, *, level: Level = "nominal", order: Sequence[Any] | None = None, seed: int = 0
+) -> list[Coefficient]:
+    """All coefficients of the crowd. `level` says what the classes are; numbers are taken as their own values.
+
+    `order` lists the classes from low to high; without it an ordinal level takes numbers by size and text by alphabet.
+
+    >>> votes = Annotations.from_arrays([1, 1, 2, 2, 3, 3], [*"ababab"], [*"xxyyxy"])
+    >>> [(c.name, round(c.value, 3)) for c in agreement(votes)][:3]
+    [('raw agreement', 0.667), ("Krippendorff's alpha", 0.444), ("Fleiss' kappa", 0.333)]
+    """
+    from .pairs import mean_over_pairs
+
+    votes, values = _in_order(annotations, level, order)
+    weights = chance.closeness(level, values)
+    sums, terms, rng = _sums(votes, seed)
+    k = votes.n_classes
+    graded = "" if level == "nominal" else f", {level}"
+    found = [
+        _crowd("raw agreement", lambda s: chance.observed(s, np.eye(k)), sums, terms, rng),
+        _crowd(f"Krippendorff's alpha{graded}", lambda s: chance.alpha(s, level, values), sums, terms, rng),
+        _crowd(f"Fleiss' kappa{graded}", lambda s: chance.fleiss_kappa(s, weights), sums, terms, rng),
+        _crowd(
+            "Gwet's AC1" if level == "nominal" else f"Gwet's AC2{graded}",
+            lambda s: chance.gwet_ac(s, weights),
+            sums,
+            terms,
+            rng,
+        ),
+        *mean_over_pairs(votes, weights, graded, seed),
+    ]
+    return _with_paradox(found, sums)
+
+
+def krippendorff_alpha(
+    annotations: Annotations, *, level: Level = "nominal", order: Sequence[Any] | None = None
+) -> float | None:
+    """Alpha alone, without its interval; None where it does not exist (see `agreement` for the reason)."""
+    votes, values = _in_order(annotations, level, order)
+    counts = _counts(votes)
+    sums = Sums.of(chance.terms(counts, np.zeros(len(counts), dtype=np.int64), 1)[0], votes.n_classes)
+    value = float(chance.alpha(sums, level, values)) if sums.several > 0 else float("nan")
+    return value if np.isfinite(value) else None
+
+
+def agreement_table(found: list[Coefficient]) -> pl.DataFrame:
+    """The coefficients as a table: name, value, low, high, n, reason, note."""
+    kinds = {"name": pl.String, "value": pl.Float64, "low": pl.Float64, "high": pl.Float64, "n": pl.Int64,
+             "reason": pl.String, "note": pl.String}  # fmt: skip
+    return pl.DataFrame([c.to_dict() for c in found], schema=kinds)
+
+
+def _sums(votes: Annotations, seed: int) -> tuple[Sums, F8, np.random.Generator]:
+    """The sums over all tasks, what blocks of labelled tasks add to them, and the generator for the intervals."""
+    counts, rng = _counts(votes), np.random.default_rng(seed)
+    counts = counts[counts.sum(axis=1) > 0]
+    k = max(votes.n_classes, 1)
+    n_blocks = max(min(len(counts), MAX_BLOCKS, _CELLS // (2 * k * k + k)), 1)
+    terms = chance.terms(counts, random_blocks(len(counts), n_blocks, rng), n_blocks)
+    return Sums.of(terms.sum(axis=0), votes.n_classes), terms, rng
+
+
+def _counts(votes: Annotations) -> F8:
+    """Labels of each class per task. A weight says how much to trust a label, not that several people gave it."""
+    return votes.votes if votes.weight is None else replace(votes, weight=None).votes
+
+
+def _crowd(name: str, statistic: Callable[[Sums], F8], sums: Sums, terms: F8, rng: np.random.Generator) -> Coefficient:
+    n, k = int(sums.several), sums.shares.shape[-1]
+    if n == 0:
+        return Coefficient(name, None, reason="no task has two labels, so nobody can agree or disagree")
+    value = float(statistic(sums))
+    if not np.isfinite(value):
+        return Coefficient(name, None, n=n, reason="all labels name one class, so chance alone gives full agreement")
+    bounds = bootstrap_interval(terms, lambda drawn: statistic(Sums.of(drawn, k)), 0.95, rng)
+    if bounds is None:
+        return Coefficient(name, value, n=n, note="too few tasks, or too few of a second class, for an interval")
+    return Coefficient(name, value, min(bounds[0], value), max(bounds[1], value), n)
+
+
+def _with_paradox(found: list[Coefficient], sums: Sums) -> list[Coefficient]:
+    """Explain the prevalence paradox where it bites: much agreement, a low kappa, and one class on most tasks."""
+    value = {c.name.partition(",")[0]: c.value for c in found}
+    raw, kappa = value["raw agreement"], value["Fleiss' kappa"]
+    if raw is None or kappa is None or sums.labelled == 0:
+        return found
+    top = float(sums.shares.max() / sums.labelled)
+    if not (top >= 0.8 and raw >= 0.8 and raw - kappa >= 0.3):
+        return found
+    words = (
+        f"one class takes {top:.0%} of the labels, so chance alone would give much agreement and this coefficient is "
+        f"low although {raw:.0%} of the pairs agree (the prevalence paradox); read it beside Gwet's AC1"
+    )
+    low = ("Krippendorff's alpha", "Fleiss' kappa", "Cohen's kappa", "Scott's pi")
+    return [replace(c, note=words) if c.value is not None and c.name.startswith(low) else c for c in found]
+
+
+def _in_order(annotations: Annotations, level: Level, order: Sequence[Any] | None) -> tuple[Annotations, F8]:
+    """The annotations with classes from low to high, and the classes' values."""
+    if level not in LEVELS:
+        raise ParameterError(f"level must be one of {', '.join(LEVELS)}, got {level!r}")
+    names = annotations.classes.to_list()
+    place = list(range(len(names)))
+    if order is not None:
+        if sorted(map(str, order)) != sorted(map(str, names)):
+            raise ParameterError(f"order must list every class once: {names}, got {list(order)}")
+        at = {str(name): i for i, name in enumerate(names)}
+        place = [at[str(name)] for name in order]
+    values = np.arange(len(names), dtype=np.float64)
+    numbers = _numbers(annotations.classes)
+    if level in ("interval", "ratio"):
+        if numbers is None:
+            raise DataError(f"an {level} level needs classes that are numbers, these are {names[:5]}; try ordinal")
+        values = numbers
+        if level == "ratio" and (values < 0).any():
+            raise DataError("a ratio level needs classes that are not negative; try interval")
+    if order is None and numbers is not None:
+        place = np.argsort(numbers, kind="stable").tolist()
+    rank = np.empty(len(place), dtype=np.int32)
+    rank[place] = np.arange(len(place), dtype=np.int32)
+    moved = replace(
+        annotations, label=rank[annotations.label], classes=annotations.classes.gather(place), time=annotations.time
+    )
+    return moved, values[place] if level in ("interval", "ratio") else values
+
+
+def _numbers(classes: pl.Series) -> F8 | None:
+    """The classes as numbers, where they all are."""
+    if classes.dtype == pl.Boolean:
+        return classes.cast(pl.Float64).to_numpy()
+    numbers = classes.cast(pl.Float64, strict=False)
+    return None if numbers.null_count() or not len(numbers) else numbers.to_numpy()

@@ -1,0 +1,91 @@
+"""Who copies whom, and who has agreed on wrong answers? The same wrong answers, beyond what the fit explains.
+
+1. Groups of dependent workers (`groups`) get one voice, so that they cannot make their own answers the truth.
+2. Every pair's same wrong answers are tested against independent errors, with false-discovery control (`dependence`).
+3. Pairs in excess make groups. Members who are mostly wrong are `colluding`, the others `copying` (who copies whom, the
+   labels alone cannot say).
+After Traganitis & Giannakis (2021), doi:10.1109/TSP.2021.3053534. Fails where the ring is larger than the honest rest.
+"""
+
+from __future__ import annotations
+
+import numpy as np
+import numpy.typing as npt
+
+from ..aggregate.find_groups import own_confusions
+from ..annotations import Annotations
+from ..result import Result
+from .dependence import SharedErrors, shared_errors
+from .flags import Flag, examples
+from .groups import group_numbers, posterior_with_one_voice
+from .judgement import Judgement
+
+F8 = npt.NDArray[np.float64]
+
+# Share of false discoveries among pairs; same wrong answers beyond the expected, as a share of the common tasks.
+LEVEL = 0.001
+EXCESS = 0.03
+
+
+def collusion_flags(annotations: Annotations, result: Result, level: float = LEVEL) -> list[Flag]:
+    """Flags `colluding` and `copying` with adjusted p-values; the evidence counts the same wrong answers.
+
+    A gold task in the result counts as known: its posterior is certain.
+    """
+    return flags_of(Judgement(annotations, result), level)
+
+
+def flags_of(judgement: Judgement, level: float = LEVEL) -> list[Flag]:
+    """The same from a judgement."""
+    votes = judgement.annotations
+    if votes.n_classes < 2 or votes.n_workers < 3:
+        return []
+    posterior = independent_posterior(judgement)
+    seen = shared_errors(votes, posterior, own_confusions(votes, posterior))
+    hot = np.flatnonzero(seen.in_excess(level, EXCESS))
+    hits = np.bincount(votes.worker, weights=posterior[votes.task, votes.label], minlength=votes.n_workers)
+    right = hits / np.maximum(votes.labels_per_worker, 1)
+    out = []
+    for w in np.unique(np.concatenate([seen.first[hot], seen.second[hot]])).tolist():
+        mine = hot[(seen.first[hot] == w) | (seen.second[hot] == w)]
+        mine = mine[np.lexsort((-seen.same_wrong[mine], seen.p_value[mine]))]
+        out.append(_flag(votes, posterior, seen, w, mine, float(right[w])))
+    return out
+
+
+def independent_posterior(judgement: Judgement) -> F8:
+    """The posterior of the fit, unless workers depend on each other: then each group's voice counts once."""
+    group = group_numbers(judgement.annotations, LEVEL, 0.1)
+    if len(np.unique(group)) == len(group):
+        return judgement.posterior
+    posterior = posterior_with_one_voice(judgement.annotations, group)
+    certain = judgement.posterior.max(axis=1) >= 1.0
+    return np.where(certain[:, None], judgement.posterior, posterior)
+
+
+def _flag(
+    votes: Annotations, posterior: F8, seen: SharedErrors, w: int, mine: npt.NDArray[np.int64], right: float
+) -> Flag:
+    other = np.where(seen.first[mine] == w, seen.second[mine], seen.first[mine])
+    best = int(mine[0])
+    names = votes.workers.gather(other).to_list()
+    words = (
+        f"agrees with {names[0]} on {seen.same_wrong[best]:.0f} of {seen.both_wrong[best]:.0f} answers that both have "
+        f"wrong, expected {seen.expected[best]:.0f} ({seen.common[best]:.0f} common tasks)"
+    )
+    if len(names) > 1:
+        words += f"; the same with {len(names) - 1} more"
+    name = "colluding" if right < 0.5 else "copying"
+    tasks = _same_wrong_tasks(votes, posterior, w, int(other[0]))
+    return Flag(votes.workers[w], name, None, float(seen.p_value[best]), words, tasks, tuple(names))
+
+
+def _same_wrong_tasks(votes: Annotations, posterior: F8, a: int, b: int) -> tuple[object, ...]:
+    """Tasks on which two workers give the same answer, the least probable answers first."""
+    rows = np.flatnonzero((votes.worker == a) | (votes.worker == b))
+    key = votes.task[rows].astype(np.int64) * votes.n_classes + votes.label[rows]
+    same, times = np.unique(key, return_counts=True)
+    task, label = same[times > 1] // votes.n_classes, same[times > 1] % votes.n_classes
+    p = posterior[task, label]
+    order = np.argsort(p, kind="stable")
+    return examples(votes, task[order[p[order] < 0.5]])

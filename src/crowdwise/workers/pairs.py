@@ -1,0 +1,107 @@
+"""Pairs of workers: how often they met, how often they agreed, and by how much more than chance."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from typing import TYPE_CHECKING
+
+import numpy as np
+import numpy.typing as npt
+import polars as pl
+
+from ..annotations import Annotations
+from ..maths import chance
+from ..maths.moments import Pairs, pairs
+
+if TYPE_CHECKING:
+    from .agreement import Coefficient
+
+F8 = npt.NDArray[np.float64]
+
+# Pairs with fewer common tasks are left out of the means; _DRAWS resamples of up to _RESAMPLED pairs of labels.
+_FEWEST = 10
+_DRAWS = 200
+_RESAMPLED = 200_000
+_MOST = 50_000_000
+
+
+def pair_table(annotations: Annotations, min_common: int = 5) -> pl.DataFrame:
+    """One row a pair of workers with `min_common` tasks in common.
+
+    first, second, n_common, n_agree, agreement, cohen_kappa, scott_pi (null where chance alone gives full agreement).
+
+    >>> votes = Annotations.from_arrays([1, 1, 2, 2, 3, 3], [*"ababab"], [*"xxyyxy"])
+    >>> pair_table(votes, min_common=3).row(0)[:4]
+    ('a', 'b', 3, 2)
+    """
+    seen = _tables(annotations, min_common)
+    identity = np.eye(annotations.n_classes)
+    agree = np.einsum("pll->p", seen.count)
+    return pl.DataFrame(
+        {
+            "first": annotations.workers.gather(seen.first),
+            "second": annotations.workers.gather(seen.second),
+            "n_common": seen.n.astype(np.int64),
+            "n_agree": agree.astype(np.int64),
+            "agreement": agree / np.maximum(seen.n, 1),
+            "cohen_kappa": pl.Series(chance.cohen_kappa(seen.count, identity)).fill_nan(None),
+            "scott_pi": pl.Series(chance.scott_pi(seen.count, identity)).fill_nan(None),
+        }
+    )
+
+
+def mean_over_pairs(votes: Annotations, weights: F8, graded: str, seed: int) -> list[Coefficient]:
+    """Cohen's kappa and Scott's pi, the mean over pairs of workers with each pair weighed by its common tasks."""
+    from .agreement import Coefficient
+
+    work = float((votes.labels_per_task.astype(np.float64) ** 2).sum())
+    kinds = {"Cohen's kappa": chance.cohen_kappa, "Scott's pi": chance.scott_pi}
+    names = [f"{name}{graded}" + ("" if votes.n_workers == 2 else ", mean over pairs") for name in kinds]
+    if work > _MOST:
+        why = "there are too many pairs of labels to look at every pair of workers"
+        return [Coefficient(name, None, reason=why) for name in names]
+    seen = _tables(votes, _FEWEST)
+    if not len(seen.first):
+        why = f"no two workers have {_FEWEST} tasks in common"
+        return [Coefficient(name, None, reason=why) for name in names]
+    drawn = _resampled(votes, seen, seed) if work <= _RESAMPLED else []
+    found = []
+    for name, statistic in zip(names, kinds.values(), strict=True):
+        value, n = _mean(seen, statistic(seen.count, weights))
+        if n == 0:
+            why = "on their common tasks no two workers used two classes, so chance alone gives full agreement"
+            found.append(Coefficient(name, None, n=len(seen.first), reason=why))
+            continue
+        means = np.array([_mean(tables, statistic(tables.count, weights))[0] for tables in drawn])
+        if not len(means) or not np.isfinite(means).all():
+            found.append(Coefficient(name, value, n=n, note="too large to resample, or too few tasks: no interval"))
+            continue
+        # Tasks drawn twice make pairs look as if they had fewer: the draws lie too low by as much as they differ.
+        low, high = np.quantile(means, [0.025, 0.975]) + value - means.mean()
+        found.append(Coefficient(name, value, min(float(low), value), max(float(high), value), n))
+    return found
+
+
+def _mean(seen: Pairs, each: F8) -> tuple[float, int]:
+    """Mean over the pairs for which the coefficient exists, and their number."""
+    there = np.isfinite(each)
+    return (float(np.average(each[there], weights=seen.n[there])) if there.any() else float("nan")), int(there.sum())
+
+
+def _resampled(votes: Annotations, seen: Pairs, seed: int) -> list[Pairs]:
+    """The tables of the same pairs in tasks drawn with replacement: a task drawn twice counts twice."""
+    rng, n = np.random.default_rng(seed), votes.n_tasks
+    wanted = seen.first * votes.n_workers + seen.second
+    out = []
+    for _ in range(_DRAWS):
+        times = rng.multinomial(n, np.full(n, 1 / n))[votes.task]
+        # a pair's count is the product of its rows' weights
+        part = replace(votes.take(times > 0), weight=np.sqrt(times[times > 0].astype(np.float64)))
+        drawn = pairs(part, 2)
+        same = np.isin(drawn.first * votes.n_workers + drawn.second, wanted)
+        out.append(Pairs(drawn.first[same], drawn.second[same], drawn.count[same], drawn.n_workers))
+    return out
+
+
+def _tables(annotations: Annotations, min_common: int) -> Pairs:
+    return pairs(annotations if annotations.weight is None else replace(annotations, weight=None), min_common)

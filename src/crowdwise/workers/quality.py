@@ -1,0 +1,176 @@
+"""Who is good? One row a worker, with intervals that know that nobody saw the truth.
+
+Intervals of shares are Beta posteriors at the effective number of observations (Louis 1982, see maths/skill): a label
+whose correctness is in doubt counts for less. Information is in bits and freed of its small-sample bias.
+"""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+import numpy.typing as npt
+import polars as pl
+
+from ..aggregate.gold import as_gold
+from ..annotations import Annotations
+from ..maths import channel
+from ..maths.skill import effective_n
+from ..result import Result
+from .confusions import cells_of
+from .drift import alarms
+from .judgement import Judgement
+from .spammers import suspicion
+from .timing import timing
+
+F8 = npt.NDArray[np.float64]
+
+# Draws of a confusion matrix behind the interval of a spammer score, and cells drawn at a time.
+DRAWS = 200
+# Pseudo-labels a class, in the worker's own proportions: without any label of a class its row is like the others.
+PSEUDO = 0.1
+_CELLS = 10_000_000
+
+
+def quality(annotations: Annotations, result: Result, *, gold: Any = None, idle: float = 600.0) -> pl.DataFrame:
+    """One row a worker; numbers that do not exist (no gold, no times, no labels) are null.
+
+    worker, n_labels; skill, skill_low, skill_high; consensus_agreement (share of labels that all others together
+    confirm); bias (0..1: how far his proportions of classes are from his tasks'), overused (the class he says too
+    often); bits (per label, at the crowd's class prior), capacity (at the best prior); spammer_score with _low and
+    _high (0: answers without looking), spammer_probability; n_gold, gold_accuracy, gold_low, gold_high; seconds_median,
+    seconds_q1, seconds_q3, n_idle (pauses longer than `idle` seconds, left out); drift_p (adjusted for the number of
+    workers), drift_before, drift_after.
+
+    >>> votes = Annotations.from_arrays([1, 1, 1, 2, 2, 2], [*"abcabc"], [*"xxyyyx"])
+    >>> import crowdwise as cw
+    >>> quality(votes, cw.DawidSkene().fit(votes))["n_labels"].to_list()
+    [2, 2, 2]
+    """
+    return quality_of(Judgement(annotations, result), gold, idle)
+
+
+def quality_of(judgement: Judgement, gold: Any = None, idle: float = 600.0) -> pl.DataFrame:
+    """The same from a judgement."""
+    votes, result = judgement.annotations, judgement.result
+    n = votes.labels_per_worker
+    score, low, high = spammer_scores(judgement)
+    bits, capacity = information(judgement)
+    lean, most = _bias(judgement)
+    columns: dict[str, Any] = {
+        "worker": votes.workers,
+        "n_labels": n,
+        "skill": result.skill,
+        "skill_low": result.skill_low,
+        "skill_high": result.skill_high,
+        "consensus_agreement": _mean(votes, judgement.confirmed),
+        "bias": lean,
+        "overused": most,
+        "bits": bits,
+        "capacity": capacity,
+        "spammer_score": score,
+        "spammer_score_low": low,
+        "spammer_score_high": high,
+        "spammer_probability": suspicion(votes, judgement.others).probability,
+        **_on_gold(votes, gold),
+        **timing(votes, idle),
+        **alarms(judgement).columns(),
+    }
+    table = pl.DataFrame(columns)
+    known = [name for name in table.columns if name not in ("worker", "n_labels")]
+    numbers = [name for name in known if table[name].dtype == pl.Float64]
+    # Of a worker without labels nothing is known: what stands there would be the prior.
+    there = pl.Series(n > 0)
+    return table.with_columns(pl.col(numbers).fill_nan(None)).with_columns(
+        pl.when(there).then(pl.col(name)).alias(name) for name in known
+    )
+
+
+def information(judgement: Judgement) -> tuple[F8, F8]:
+    """Bits per label at the crowd's class prior, and at the best prior (channel capacity)."""
+    counts, k = judgement.counts, judgement.annotations.n_classes
+    n = _effective_labels(judgement)
+    # One pseudo-label a row in the worker's own proportions: it can only take information away.
+    own = counts.sum(axis=1, keepdims=True)
+    own = (own + 1e-9) / (own + 1e-9).sum(axis=2, keepdims=True)
+    table = (counts + own) / (counts.sum(axis=2, keepdims=True) + 1)
+    prior = judgement.result.class_prior / max(float(judgement.result.class_prior.sum()), 1e-300)
+    bits = channel.unbias(channel.mutual_information(prior, table), n, k)
+    best = channel.unbias(channel.capacity(table, tol=1e-6)[0], n, k)
+    return bits / channel.NATS_PER_BIT, np.maximum(best, bits) / channel.NATS_PER_BIT
+
+
+def spammer_scores(judgement: Judgement) -> tuple[F8, F8, F8]:
+    """Raykar and Yu's score of each worker with a 95 % interval, freed of the bias that few labels give it.
+
+    Confusions are drawn from Dirichlet posteriors; what drawing adds to the score once, estimating has added before.
+    """
+    m, k = judgement.annotations.n_workers, judgement.annotations.n_classes
+    cells, effective = cells_of(judgement)
+    counts, seen = judgement.counts, judgement.counts.sum(axis=2)
+    # Each row at its effective number of labels, the mean over its cells.
+    keep = (cells.mean * effective).sum(axis=2) / np.maximum(seen, 1e-12)
+    own = counts.sum(axis=1, keepdims=True) + 1.0 / max(k, 1)
+    own = own / own.sum(axis=2, keepdims=True)
+    table = counts * np.minimum(keep, 1.0)[:, :, None] + PSEUDO * own
+    rng, out = np.random.default_rng(0), np.zeros((3, m))
+    step = max(1, _CELLS // (DRAWS * k * k))
+    for lo in range(0, m, step):
+        part = table[lo : lo + step]
+        drawn = rng.standard_gamma(np.broadcast_to(np.maximum(part, 1e-6), (DRAWS, *part.shape))) + 1e-300
+        score = channel.spammer_score(drawn / drawn.sum(axis=3, keepdims=True))
+        plain = channel.spammer_score(part / part.sum(axis=2, keepdims=True))
+        bias = score.mean(axis=0) - plain
+        out[0, lo : lo + step] = plain - bias
+        out[1:, lo : lo + step] = np.quantile(score, [0.025, 0.975], axis=0) - 2 * bias
+    out = np.clip(out, 0.0, 1.0)
+    return out[0], np.minimum(out[1], out[0]), np.maximum(out[2], out[0])
+
+
+def _effective_labels(judgement: Judgement) -> F8:
+    """Labels' worth of information on a worker, all classes together."""
+    votes = judgement.annotations
+    n = votes.labels_per_worker.astype(np.float64)
+    doubt = np.bincount(votes.worker, weights=judgement.right * (1 - judgement.right), minlength=votes.n_workers)
+    return effective_n(n, doubt.astype(np.float64), judgement.result.skill)
+
+
+def _mean(votes: Annotations, values: F8) -> F8:
+    total = np.bincount(votes.worker, weights=values, minlength=votes.n_workers)
+    with np.errstate(invalid="ignore", divide="ignore"):
+        return np.asarray(total / votes.labels_per_worker)
+
+
+def _bias(judgement: Judgement) -> tuple[F8, pl.Series]:
+    """Total variation between a worker's label proportions and his tasks' (by the others), and the overused class."""
+    votes = judgement.annotations
+    m, k = votes.n_workers, votes.n_classes
+    said = np.bincount(votes.cell, minlength=m * k).reshape(m, k).astype(np.float64)
+    due = np.stack([np.bincount(votes.worker, weights=judgement.others[:, c], minlength=m) for c in range(k)], axis=1)
+    gap = (said - due) / np.maximum(said.sum(axis=1, keepdims=True), 1.0)
+    return np.abs(gap).sum(axis=1) / 2, votes.classes.gather(gap.argmax(axis=1)).rename("overused")
+
+
+def _on_gold(votes: Annotations, gold: Any) -> dict[str, Any]:
+    """Accuracy on the tasks whose truth is known, with an exact (Jeffreys) interval."""
+    from scipy.special import betaincinv
+
+    m = votes.n_workers
+    known = as_gold(gold, votes)
+    if known is None:
+        nothing: Any = np.full(m, np.nan)
+        return {
+            "n_gold": np.zeros(m, dtype=np.int64),
+            "gold_accuracy": nothing,
+            "gold_low": nothing,
+            "gold_high": nothing,
+        }
+    truth = known.label[votes.task]
+    there = truth < votes.n_classes
+    n = np.bincount(votes.worker[there], minlength=m)
+    hits = np.bincount(votes.worker[there], weights=(truth == votes.label)[there], minlength=m)
+    share = np.where(n > 0, hits / np.maximum(n, 1), np.nan)
+    low = np.where(n > 0, betaincinv(hits + 0.5, n - hits + 0.5, 0.025), np.nan)
+    high = np.where(n > 0, betaincinv(hits + 0.5, n - hits + 0.5, 0.975), np.nan)
+    return {"n_gold": n, "gold_accuracy": share, "gold_low": np.where(hits == 0, 0.0, low) if len(n) else low,
+            "gold_high": np.where((hits == n) & (n > 0), 1.0, high)}  # fmt: skip

@@ -1,0 +1,196 @@
+"""Who answers without looking? A spammer's labels do not depend on the truth: his confusion rows are all alike.
+
+For every worker the evidence of his labels is weighed under two models, the truth being what the *others* say of it:
+
+    spammer   label ~ Cat(own),                      own ~ Dir(1/2)
+    honest    label ~ Cat(confusion[truth]),         rows ~ Dir(1/2), or ~ Dir(strength · the honest mean)
+
+The first is exact, the second a variational bound (the truth is uncertain). The shares of the three and the honest
+mean are learnt from the crowd. Constant and random spammers are one model; who errs on purpose is no spammer but
+adversarial: his labels tell as much as an honest worker's once they are read the other way round.
+After Raykar & Yu (2012), Eliminating spammers and ranking annotators, JMLR 13(16).
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+import numpy as np
+import numpy.typing as npt
+from scipy.special import gammaln
+
+from ..annotations import Annotations
+from ..maths.dirichlet import log_evidence, log_mean
+from ..maths.logspace import normalise_rows
+from ..result import Result
+from .flags import Flag, examples
+from .judgement import Judgement
+
+F8 = npt.NDArray[np.float64]
+
+# Fewer labels say nothing of a worker; a flag needs this probability; one class this often is "always".
+MIN_LABELS = 5
+LEVEL = 0.9
+ALWAYS = 0.95
+# To be called an adversary takes more: among many guessers some are unlucky.
+ADVERSARIAL = 0.999
+# Pseudo-workers of each kind: spammers, workers like most, workers of their own kind (an expert on one rare class).
+PSEUDO = np.array([0.5, 2.0, 0.3])
+# Pseudo-labels a cell of a worker of his own kind: below one, rows that lean to few classes.
+FREE = 0.5
+# Pseudo-labels a class behind the honest workers' mean confusion; rounds of the two loops.
+STRENGTHS = (2.0, 5.0, 10.0, 20.0)
+STEPS, ROUNDS = 12, 4
+
+
+@dataclass(frozen=True)
+class Suspicion:
+    """Of each worker: the log odds spammer : honest of his labels alone, the probability with the crowd's share of
+    spammers, and that share."""
+
+    log_odds: F8
+    probability: F8
+    share: float
+
+
+def suspicion(annotations: Annotations, belief: F8) -> Suspicion:
+    """How probable is it that each worker is a spammer, given belief[row, class] about the row's task without him?"""
+    n, k = annotations.labels_per_worker, annotations.n_classes
+    judged = n >= MIN_LABELS
+    if k < 2 or not judged.any():
+        return Suspicion(np.zeros(len(n)), np.full(len(n), 0.1), 0.1)
+    said = np.bincount(annotations.cell, minlength=len(n) * k).reshape(len(n), k).astype(np.float64)
+    spam = _dirichlet_multinomial(said, FREE)
+    free, table = _honest(annotations, belief, np.full((1, k, k), FREE))
+    share = np.array([0.1, 0.7, 0.2])  # spammers, workers like most, workers of their own kind
+    probability = np.full(len(n), 0.1)
+    for _ in range(ROUNDS):
+        trust = np.where(judged, 1 - probability, 0.0)
+        mean = np.einsum("w,wkl->kl", trust, table) + np.eye(k) + 1.0 / k
+        mean /= mean.sum(axis=1, keepdims=True)
+        usual, _ = _honest(annotations, belief, (_strength(table[trust > 0.5], mean) * mean + 0.1)[None])
+        evidence = np.stack([spam, usual, free], axis=1)
+        for _ in range(20):
+            each = normalise_rows(evidence + np.log(share))[0]
+            share = each[judged].sum(axis=0) + PSEUDO
+            share /= share.sum()
+        probability = each[:, 0]
+    honest = share[1:] / share[1:].sum()
+    odds = spam - np.logaddexp(usual + np.log(honest[0]), free + np.log(honest[1]))
+    return Suspicion(odds, probability, float(share[0]))
+
+
+def _strength(table: F8, mean: F8) -> float:
+    """How alike the honest workers are: pseudo-labels behind each row of their mean, by the evidence of their counts.
+
+    Expected counts are smoother than real ones and would have everybody alike: hence a bound.
+    """
+    scores = [sum(log_evidence(table[:, k], mean[k], s) for k in range(len(mean))) for s in STRENGTHS]
+    return STRENGTHS[int(np.argmax(scores))]
+
+
+def _honest(annotations: Annotations, belief: F8, prior: F8) -> tuple[F8, F8]:
+    """Evidence (variational bound) of each worker's labels with rows of their own, and his counts [true, observed]."""
+    m, k = annotations.n_workers, annotations.n_classes
+    resp, counts = belief, np.zeros((m, k, k))
+    for _ in range(STEPS):
+        for true in range(k):
+            counts[:, true] = np.bincount(annotations.cell, weights=resp[:, true], minlength=m * k).reshape(m, k)
+        theta = np.exp(log_mean(counts + prior, axis=2))
+        rows = belief * theta.transpose(0, 2, 1).reshape(m * k, k)[annotations.cell]
+        total = np.maximum(rows.sum(axis=1), 1e-300)
+        resp = rows / total[:, None]
+    gain = np.bincount(annotations.worker, weights=np.log(total), minlength=m)
+    return gain - _divergence(counts + prior, prior), counts
+
+
+def _divergence(table: F8, prior: F8) -> F8:
+    """Kullback-Leibler divergence of each worker's Dirichlet rows from their prior."""
+    ends = gammaln(table.sum(axis=2)) - gammaln(prior.sum(axis=2))
+    cells = gammaln(prior) - gammaln(table) + (table - prior) * log_mean(table, axis=2)
+    return np.asarray(ends.sum(axis=1) + cells.sum(axis=(1, 2)))
+
+
+def _dirichlet_multinomial(counts: F8, prior: float) -> F8:
+    k = counts.shape[1]
+    ends = gammaln(k * prior) - gammaln(k * prior + counts.sum(axis=1))
+    return np.asarray(ends + (gammaln(counts + prior) - gammaln(prior)).sum(axis=1))
+
+
+def spammer_flags(annotations: Annotations, result: Result, level: float = LEVEL) -> list[Flag]:
+    """Flags `constant`, `random` and `adversarial`, each with its probability; `unknown` for too few labels."""
+    return flags_of(Judgement(annotations, result), level)
+
+
+def flags_of(judgement: Judgement, level: float = LEVEL) -> list[Flag]:
+    """The same from a judgement."""
+    votes = judgement.annotations
+    n, k = votes.labels_per_worker, votes.n_classes
+    found = [
+        Flag(votes.workers[w], "unknown", evidence=f"{n[w]} labels; at least {MIN_LABELS} are needed to judge a worker")
+        for w in np.flatnonzero(n < MIN_LABELS).tolist()
+    ]
+    if k < 2:
+        return found
+    seen = suspicion(votes, judgement.others)
+    said = np.bincount(votes.cell, minlength=len(n) * k).reshape(len(n), k)
+    below, chance = worse_than_chance(judgement, said)
+    for w in np.flatnonzero(n >= MIN_LABELS).tolist():
+        spam = float(seen.probability[w])
+        if spam >= level:
+            found.append(_spammer(judgement, w, spam, said[w]))
+        elif below[w] >= ADVERSARIAL and spam < 0.5:
+            words = (
+                f"right on about {judgement.result.skill[w]:.0%} of {n[w]} labels, where guessing gives "
+                f"{chance[w]:.0%}: knows the answers and gives others"
+            )
+            found.append(Flag(votes.workers[w], "adversarial", float(below[w]), None, words, _wrong(judgement, w)))
+    return found
+
+
+def _spammer(judgement: Judgement, w: int, probability: float, said: npt.NDArray[np.int64]) -> Flag:
+    votes = judgement.annotations
+    n, top = int(said.sum()), int(said.argmax())
+    share = said[top] / n
+    agreed = float(judgement.confirmed[votes.worker == w].mean())
+    name = votes.classes[top]
+    if share >= ALWAYS:
+        words = f"said {name!r} in {said[top]} of {n} labels, whatever the others said"
+        return Flag(votes.workers[w], "constant", probability, None, words, _wrong(judgement, w))
+    words = (
+        f"{n} labels that do not follow the truth: the others confirm {agreed:.0%} of them, "
+        f"and guessing in the same proportions would give {_by_chance(judgement, w, said):.0%}"
+    )
+    return Flag(votes.workers[w], "random", probability, None, words, _wrong(judgement, w))
+
+
+def _by_chance(judgement: Judgement, w: int, said: npt.NDArray[np.int64]) -> float:
+    mine = judgement.annotations.worker == w
+    return float(judgement.others[mine].mean(axis=0) @ (said / said.sum()))
+
+
+def _wrong(judgement: Judgement, w: int) -> tuple[object, ...]:
+    """The tasks on which the others contradict the worker most."""
+    rows = np.flatnonzero(judgement.annotations.worker == w)
+    rows = rows[np.argsort(judgement.confirmed[rows], kind="stable")]
+    return examples(judgement.annotations, judgement.annotations.task[rows[judgement.confirmed[rows] < 0.5]])
+
+
+def worse_than_chance(judgement: Judgement, said: npt.NDArray[np.int64]) -> tuple[F8, F8]:
+    """Probability that a worker is right less often than his own proportions of labels would be by luck, and that."""
+    from scipy.special import betainc
+
+    from ..maths.skill import PRIOR_STRENGTH, effective_n
+
+    votes, skill = judgement.annotations, judgement.result.skill
+    n = votes.labels_per_worker.astype(np.float64)
+    m, k = said.shape
+    expected = np.stack([np.bincount(votes.worker, weights=judgement.others[:, c], minlength=m) for c in range(k)], 1)
+    size = np.maximum(n, 1.0)
+    chance = np.clip(((said / size[:, None]) * (expected / size[:, None])).sum(axis=1), 1e-6, 1 - 1e-6)
+    doubt = np.bincount(votes.worker, weights=judgement.right * (1 - judgement.right), minlength=m)
+    effective = effective_n(n, doubt.astype(np.float64), skill)
+    a, b = effective * skill, effective * (1 - skill)
+    # A worker at chance is the most charitable prior for an accusation: two labels' worth.
+    below = betainc(a + PRIOR_STRENGTH * chance, b + PRIOR_STRENGTH * (1 - chance), chance)
+    return np.where(n >= MIN_LABELS, below, 0.0), chance

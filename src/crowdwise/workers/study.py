@@ -1,0 +1,59 @@
+"""Everything about the workers of one fit, worked out once: for the command line, the report and scripts."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Any
+
+import polars as pl
+
+from ..annotations import Annotations
+from ..maths.chance import Level
+from ..result import Result
+from . import colluders, drift, spammers
+from .agreement import Coefficient, agreement
+from .confusions import classes_of, confusion_of
+from .flags import Flag
+from .judgement import Judgement
+from .quality import quality_of
+
+
+@dataclass(frozen=True)
+class Study:
+    """`quality`, `classes`, `confusion` and `curve` are tables (see the functions of these names), `agreement` the
+    crowd's coefficients, `flags` what to know about single workers, the most serious first."""
+
+    quality: pl.DataFrame
+    classes: pl.DataFrame
+    confusion: pl.DataFrame
+    curve: pl.DataFrame
+    agreement: list[Coefficient]
+    flags: list[Flag]
+
+
+def study(
+    annotations: Annotations, result: Result, *, gold: Any = None, level: Level = "nominal", idle: float = 600.0
+) -> Study:
+    """Quality, agreement and flags. `gold` adds accuracies on known tasks, `level` grades the agreement, `idle` is the
+    longest pause in seconds that still counts as work.
+    """
+    judgement = Judgement(annotations, result)
+    return Study(
+        quality_of(judgement, gold, idle),
+        classes_of(judgement),
+        confusion_of(judgement),
+        drift.curve_of(judgement),
+        agreement(annotations, level=level),
+        flags_of(judgement),
+    )
+
+
+# What comes first in a list of flags.
+_ORDER = ("colluding", "adversarial", "constant", "random", "copying", "drift", "unknown")
+
+
+def flags_of(judgement: Judgement) -> list[Flag]:
+    """All flags with an error rate: spammers, adversaries, colluders, copiers, drift, and who is unknown."""
+    found = [*spammers.flags_of(judgement), *colluders.flags_of(judgement), *drift.flags_of(judgement)]
+    place = {name: i for i, name in enumerate(_ORDER)}
+    return sorted(found, key=lambda flag: place.get(flag.name, len(_ORDER)))
