@@ -92,3 +92,10 @@ def test_ties_within_rounding_are_ties():
     np.testing.assert_allclose(tie_shares(scores), [[0.5, 0.5, 0], [1, 0, 0]])
     assert {int(break_ties(scores, seed)[0]) for seed in range(30)} == {0, 1}
     assert {int(break_ties(scores, seed)[1]) for seed in range(5)} == {0}
+
+
+def test_ties_do_not_know_a_truth_that_was_drawn_with_the_same_seed() -> None:
+    scores = np.full((4000, 2), 0.5)
+    for seed in range(3):
+        truth = np.random.default_rng(seed).choice(2, size=4000, p=[0.5, 0.5])
+        assert abs((break_ties(scores, seed) == truth).mean() - 0.5) < 0.04
