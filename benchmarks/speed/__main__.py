@@ -13,6 +13,8 @@ from .child import ROOT
 from .cli import cli
 from .em import em, squarem
 from .memory import memory
+from .methods import methods
+from .million import million
 from .page import page
 from .plan import Plan
 from .reading import read
@@ -27,6 +29,8 @@ SECTIONS = {
     "read": read,
     "cli": cli,
     "squarem": squarem,
+    "methods": methods,
+    "million": million,
 }
 PAGE = ROOT / "docs" / "benchmarks" / "speed.md"
 

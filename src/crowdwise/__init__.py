@@ -21,13 +21,17 @@ _HOMES = {
     "Result": "result",
     "Ledger": "ledger",
     "read": "io.read",
+    "read_all": "io.reading",
     "read_truth": "io.read",
+    "Reading": "io.reading",
     "method": "registry",
     "methods": "registry",
     "evaluate": "metrics",
     "compare": "comparison",
     "Comparison": "comparison",
     "oracle": "aggregate.oracle",
+    "crowdlab": "aggregate.crowdlab",
+    "calibrate": "aggregate.calibrate",
     "CrowdwiseError": "errors",
     "DataError": "errors",
     "ParameterError": "errors",
@@ -42,17 +46,20 @@ _HOMES = {
 _HOMES |= {
     card.where.partition(":")[2]: card.where.partition(":")[0].removeprefix("crowdwise.") for card in METHODS.values()
 }
-_ROOMS = ("datasets", "simulate", "registry", "errors", "learn")
+_ROOMS = ("datasets", "errors", "learn", "registry", "simulate", "tasks", "workers")
 
 if TYPE_CHECKING:
-    from . import datasets, errors, learn, registry, simulate
+    from . import datasets, errors, learn, registry, simulate, tasks, workers
+    from .aggregate.auto import Auto
     from .aggregate.bayes_gc import BayesGC
     from .aggregate.belief_propagation import BeliefPropagation
     from .aggregate.bwa import BWA
+    from .aggregate.calibrate import calibrate
     from .aggregate.cbcc import CBCC
     from .aggregate.cnmf import CNMF
     from .aggregate.committee import Committee
     from .aggregate.confusion_vector import ConfusionVector
+    from .aggregate.crowdlab import crowdlab
     from .aggregate.dawid_skene import DawidSkene
     from .aggregate.ebcc import EBCC
     from .aggregate.eigen_ratio import EigenRatio
@@ -99,6 +106,7 @@ if TYPE_CHECKING:
         TrainingError,
     )
     from .io.read import read, read_truth
+    from .io.reading import Reading, read_all
     from .ledger import Ledger
     from .metrics import evaluate
     from .registry import method

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import Any
 
 import numpy as np
@@ -10,12 +10,14 @@ import numpy.typing as npt
 import polars as pl
 
 from .aggregate.gold import truth_table
-from .errors import DataError
+from .errors import DataError, ParameterError
+from .intervals import Terms, intervals
 from .maths.ties import tie_shares
 from .result import Result
 from .vocabulary import lookup, union
 
 F8 = npt.NDArray[np.float64]
+I4 = npt.NDArray[np.int32]
 
 # Probabilities below this count as this in the log-loss: one sure mistake must not outweigh all else.
 CLIP = 1e-6
@@ -26,7 +28,8 @@ BINS = 15
 class Evaluation:
     """Scores over the tasks whose truth is known. Those that need probabilities are None without them.
 
-    `accuracy` judges the labels as given, `expected_accuracy` gives a tie its expected share.
+    `accuracy` judges the labels as given, `expected_accuracy` gives a tie its expected share. `intervals` holds the
+    95 % interval (low, high) of each score by its name; empty where no resamples were asked for.
     """
 
     n: int
@@ -40,19 +43,24 @@ class Evaluation:
     ece: float | None = None
     mean_confidence: float | None = None
     truths_without_labels: int = 0
+    intervals: dict[str, tuple[float, float]] = field(default_factory=dict)
 
     def to_dict(self) -> dict[str, Any]:
         """Plain values."""
         return dict(vars(self))
 
 
-def evaluate(found: Result | pl.DataFrame, truth: Any) -> Evaluation:
+def evaluate(found: Result | pl.DataFrame, truth: Any, *, resamples: int = 0, seed: int = 0) -> Evaluation:
     """Score a Result, or a table task, label (with or without p_<class> columns), against truth.
+
+    With `resamples` (1000 will do) every score gets a 95 % interval by resampling the tasks, drawn by `seed`.
 
     >>> labels = pl.DataFrame({"task": ["a", "b"], "label": ["x", "y"]})
     >>> evaluate(labels, {"a": "x", "b": "x"}).accuracy
     0.5
     """
+    if resamples < 0:
+        raise ParameterError(f"resamples must be 0 or more, got {resamples}")
     table = truth_table(truth)
     tasks, label, classes, posterior = _parts(found)
     at, known = lookup(tasks, table["task"])
@@ -65,20 +73,31 @@ def evaluate(found: Result | pl.DataFrame, truth: Any) -> Evaluation:
     true = lookup(names, true_names)[0]
     k = len(names)
     confusion = np.bincount(true.astype(np.int64) * k + said, minlength=k * k).reshape(k, k)
-    scores: dict[str, Any] = {}
+    terms = {"accuracy": (said == true).astype(np.float64)}
+    p = None
     if posterior is not None:
         p = np.zeros((len(rows), k))
         p[:, lookup(names, classes)[0]] = posterior[rows]
-        scores = probability_scores(p, true)
+        terms |= probability_terms(p, true)
+    scores = {name: float(each.mean()) for name, each in terms.items()}
+    if p is not None:
+        scores["ece"] = expected_calibration_error(terms["mean_confidence"], terms["expected_accuracy"])
     return Evaluation(
         n=len(rows),
-        accuracy=float((said == true).mean()),
         macro_f1=macro_f1(confusion),
         classes=names.to_list(),
         confusion=confusion.tolist(),
         truths_without_labels=int((~known).sum()),
+        intervals=_intervals(terms, said, true, k, resamples, seed) if resamples else {},
         **scores,
     )
+
+
+def _intervals(
+    terms: dict[str, F8], said: I4, true: I4, k: int, resamples: int, seed: int
+) -> dict[str, tuple[float, float]]:
+    place = _bins(terms["mean_confidence"], BINS) if "mean_confidence" in terms else None
+    return intervals(Terms(terms, said.astype(np.int64), true.astype(np.int64), k, place), resamples, seed)
 
 
 def _parts(found: Result | pl.DataFrame) -> tuple[pl.Series, pl.Series, pl.Series, F8 | None]:
@@ -99,25 +118,26 @@ def _parts(found: Result | pl.DataFrame) -> tuple[pl.Series, pl.Series, pl.Serie
     return found["task"], found["label"], pl.Series("label", [c[2:] for c in columns]), posterior
 
 
-def probability_scores(p: F8, true: npt.NDArray[np.int32]) -> dict[str, float]:
-    """Scores of p[task, class] against true[task]."""
+def probability_terms(p: F8, true: I4) -> dict[str, F8]:
+    """What each task adds to the scores of p[task, class] against true[task]: their means are the scores."""
     rows = np.arange(len(true))
-    hit = tie_shares(p)[rows, true]
     own = p[rows, true]
     return {
-        "expected_accuracy": float(hit.mean()),
-        "log_loss": abs(float(np.log(np.clip(own, CLIP, 1.0)).mean())),
-        "brier": float(((p**2).sum(axis=1) - 2 * own + 1).mean()),
-        "ece": expected_calibration_error(p.max(axis=1), hit),
-        "mean_confidence": float(p.max(axis=1).mean()),
+        "expected_accuracy": tie_shares(p)[rows, true],
+        "log_loss": np.abs(np.log(np.clip(own, CLIP, 1.0))),
+        "brier": (p**2).sum(axis=1) - 2 * own + 1,
+        "mean_confidence": p.max(axis=1),
     }
 
 
 def expected_calibration_error(confidence: F8, hit: F8, bins: int = BINS) -> float:
     """Mean gap between confidence and accuracy over equal bins of the confidence, weighted by their sizes."""
-    place = np.minimum((confidence * bins).astype(np.int64), bins - 1)
-    gap = np.bincount(place, weights=confidence - hit, minlength=bins)
+    gap = np.bincount(_bins(confidence, bins), weights=confidence - hit, minlength=bins)
     return float(np.abs(gap).sum() / len(confidence))
+
+
+def _bins(confidence: F8, bins: int) -> npt.NDArray[np.int64]:
+    return np.minimum((confidence * bins).astype(np.int64), bins - 1)
 
 
 def macro_f1(confusion: npt.NDArray[np.int64]) -> float:

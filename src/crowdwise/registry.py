@@ -15,7 +15,7 @@ from .errors import ParameterError
 if TYPE_CHECKING:
     from .aggregate.base import Aggregator
 
-DEFAULT = "hierarchical"
+DEFAULT = "committee"
 
 
 @dataclass(frozen=True)
@@ -93,9 +93,9 @@ METHODS: dict[str, Card] = dict(
               "confusion matrices that shrink to the crowd's, as far as the data ask for it",
               "Paun et al. 2018, doi:10.1162/tacl_a_00040", can="infer confusion monotone single prior"),
         _card("committee", "Committee", "ensemble", "eight methods that fail in different ways, weighed and averaged",
-              "Stone 1961, doi:10.1214/aoms/1177704873", can="confusion single"),
-        _card("auto", "Auto", "ensemble", "one model of four, by the labels that it foretells, the simpler when in doubt",
-              "Breiman et al. 1984, doi:10.1201/9781315139470", can="infer confusion single"),
+              "Stone 1961, doi:10.1214/aoms/1177704873", can="confusion single prior"),
+        _card("auto", "Auto", "ensemble", "one model of four, chosen by the labels that it foretells",
+              "Breiman et al. 1984, doi:10.1201/9781315139470", can="infer confusion single prior"),
         _card("ibcc", "IBCC", "bayes", "beliefs over every worker's confusion matrix, by variational Bayes",
               "Kim & Ghahramani 2012, pmlr v22/kim12", can="infer confusion monotone prior"),
         _card("bayes_gc", "BayesGC", "bayes", "ibcc under the flatter prior of BayesDGC",

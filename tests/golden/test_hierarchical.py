@@ -2,26 +2,12 @@
 
 from __future__ import annotations
 
-import warnings
-
 import numpy as np
 import pytest
 
 import crowdwise as cw
 
 pytestmark = pytest.mark.data
-
-
-@pytest.fixture(scope="module")
-def scores():
-    table = {}
-    for name in cw.datasets.INDEPENDENT:
-        data = cw.datasets.load(name)
-        for method in (cw.MajorityVote(), cw.DawidSkene(), cw.OneCoin(), cw.Hierarchical()):
-            with warnings.catch_warnings():
-                warnings.simplefilter("ignore", cw.ConvergenceWarning)
-                table[method.name, name] = cw.evaluate(method.fit(data.annotations), data.truth)
-    return table
 
 
 def mean(scores, method):

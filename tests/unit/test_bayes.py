@@ -288,3 +288,11 @@ def test_planted_matrices_come_back_better_with_more_tasks(method):
 def test_priors_below_the_floor_are_refused(cls):
     with pytest.raises(cw.ParameterError, match=r"prior_off must be at least 0\.05, got 0\.01"):
         cls(prior_off=0.01)
+
+
+def test_ebcc_refuses_what_would_take_too_long(monkeypatch):
+    votes, _, _ = planted(n=40, m=8, k=3, labels=3)
+    monkeypatch.setattr("crowdwise.aggregate.ebcc.MAX_WORK", 120 * 3 * 10 * 3)
+    cw.EBCC().fit(votes)
+    with pytest.raises(cw.DataError, match="lower n_groups and n_init, or take ibcc or cbcc"):
+        cw.EBCC(n_init=4).fit(votes)

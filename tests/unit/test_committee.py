@@ -6,14 +6,15 @@ import numpy as np
 import pytest
 
 import crowdwise as cw
-from crowdwise.aggregate.committee import MEMBERS
+from crowdwise.aggregate.committee import MEMBERS, variant
+from crowdwise.engine.selection import held_out
 
 from ..conftest import planted
 
 
 def test_it_is_the_average_of_its_members_and_a_little_doubt():
     votes = planted(n=120, m=10, k=3)[0]
-    together = cw.Committee(members=("dawid_skene", "majority_vote"), doubt=0.1).fit(votes)
+    together = cw.Committee(members=("dawid_skene", "majority_vote"), evidence=0, doubt=0.1).fit(votes)
     mean = (cw.DawidSkene().fit(votes).posterior + cw.MajorityVote().fit(votes).posterior) / 2
     np.testing.assert_allclose(together.posterior, 0.9 * mean + 0.1 / 3)
     assert set(together.extra["agreement"]) == {"dawid_skene", "majority_vote"}
@@ -40,3 +41,28 @@ def test_with_one_label_per_task_only_those_sit_who_keep_it():
 def test_members_are_checked(members):
     with pytest.raises(cw.ParameterError):
         cw.Committee(members=members)
+
+
+def test_weights_follow_what_the_members_foretell():
+    votes = planted(n=400, m=12, k=3, labels=5, seed=3)[0]
+    members = ("majority_vote", "dawid_skene", "one_coin_even")
+    score = np.array(
+        [held_out(variant(m, seed=0).fit, votes, enough=1).score for m in members]  # one fold, as the committee does
+    )
+    expected = np.exp(10 * (score - score.max()))
+    weight = cw.Committee(members=members).fit(votes).extra["weight"]
+    np.testing.assert_allclose([weight[m] for m in members], expected / expected.sum())
+    assert set(cw.Committee(members=members, evidence=0).fit(votes).extra["weight"].values()) == {1 / 3}
+
+
+def test_few_held_out_labels_hardly_move_the_weights():
+    votes = cw.Annotations.from_arrays([0, 0, 0, 1, 1], list("abcab"), [0, 0, 1, 1, 1])
+    weight = np.array(list(cw.Committee().fit(votes).extra["weight"].values()))
+    np.testing.assert_allclose(weight, 1 / len(weight), atol=0.05)
+
+
+def test_a_prior_is_for_those_who_can_use_it():
+    votes = planted(n=40, m=6, k=3, labels=3)[0]
+    history = cw.DawidSkene().fit(planted(n=60, m=6, k=3, seed=3)[0])
+    seated = cw.Committee().fit(votes, prior=history).extra["weight"]
+    assert set(seated) == {"dawid_skene", "hierarchical", "hierarchical_even"}

@@ -31,6 +31,9 @@ from .gold import Gold
 
 F8 = npt.NDArray[np.float64]
 
+# Labels × states × starts: beyond this a fit takes many minutes (about half a microsecond each and iteration).
+MAX_WORK = 60_000_000
+
 
 @dataclass(frozen=True)
 class SubtypeBeliefs:
@@ -48,7 +51,8 @@ class EBCC(BayesAggregator):
     """Enhanced Bayesian classifier combination with `n_groups` (10) subtypes per class.
 
     `prior_group` (0.1, above 0) is small so that needless subtypes empty; `n_init` (3) seeded starts; the rest as in
-    `ibcc`. Memory grows with (tasks + workers × classes) × classes × n_groups.
+    `ibcc`. Memory grows with (tasks + workers × classes) × classes × n_groups; time with labels × classes × n_groups ×
+    n_init, and beyond 60 million of those it refuses.
 
     >>> import crowdwise as cw
     >>> votes = cw.Annotations.from_arrays([1, 1, 2, 2], ["a", "b", "a", "b"], ["x", "x", "y", "y"])
@@ -72,6 +76,12 @@ class EBCC(BayesAggregator):
         cells = (annotations.n_tasks + annotations.n_workers * k) * k * self.n_groups
         if cells > MAX_CELLS:
             raise DataError(f"ebcc needs {cells:,} cells, over the limit of {MAX_CELLS:,}; lower n_groups or take ibcc")
+        work = len(annotations) * k * self.n_groups * self.n_init
+        if work > MAX_WORK:
+            raise DataError(
+                f"ebcc would go through {work:,} labels × states × starts in every step, over the limit of "
+                f"{MAX_WORK:,}; lower n_groups and n_init, or take ibcc or cbcc"
+            )
         model = SubtypeModel(self, k, run_.prior)
         labels = None if gold is None else gold.label
         data: Shards[SubtypeBeliefs] = Shards(model, annotations, labels, run_.n_shards)

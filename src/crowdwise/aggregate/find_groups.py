@@ -99,7 +99,7 @@ def _finest_without_excess(votes: Annotations, partitions: list[I8], level: floa
 def _independent(votes: Annotations, group: I8, level: float, excess: float) -> bool:
     """Whether no two clusters agree beyond the fit to the clusters."""
     units = as_units(votes, group)
-    posterior, theta = _fit(units)
+    posterior, theta = fit_units(units)
     return not flagged(overlap(units, posterior), theta, level, excess).any()
 
 
@@ -120,7 +120,7 @@ def _members_in_excess(votes: Annotations, group: I8, level: float, excess: floa
     from scipy.sparse import csr_array
     from scipy.sparse.csgraph import connected_components
 
-    posterior, _ = _fit(as_units(votes, group))
+    posterior, _ = fit_units(as_units(votes, group))
     pairs = flagged(overlap(votes, posterior), own_confusions(votes, posterior), level, excess)
     same = group[:, None] == group[None, :]
     return np.asarray(connected_components(csr_array(pairs & same), directed=False)[1], dtype=np.int64)
@@ -142,7 +142,7 @@ def as_units(votes: Annotations, group: I8) -> Annotations:
     )
 
 
-def _fit(units: Annotations) -> tuple[F8, F8]:
+def fit_units(units: Annotations) -> tuple[F8, F8]:
     """Posterior and confusions [worker, true, observed] of a smoothed Dawid-Skene."""
     found = DawidSkene(smoothing=0.5, max_iter=50, tol=1e-6).solve(units, None, Run())
     assert found.confusion is not None

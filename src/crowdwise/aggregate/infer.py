@@ -12,6 +12,7 @@ from .. import registry
 from ..annotations import Annotations
 from ..errors import DataError, ParameterError
 from ..maths.kernels import Workspace, em_pass
+from ..maths.temperature import soften
 from ..result import Result
 from ..vocabulary import lookup, quote, union
 from .base import Aggregator
@@ -46,7 +47,8 @@ def infer(result: Result, annotations: Annotations, unknown_workers: Literal["er
         duplicates="keep",
     )
     old, was_there = lookup(result.workers, workers)
-    posterior = _posterior(result, votes, old, was_there)
+    # A calibrated result judges new tasks at its own temperature.
+    posterior = soften(_posterior(result, votes, old, was_there), result.extra.get("temperature", 1.0))
     nobody = np.full(len(workers), np.nan)
     spread: dict[str, Any] = {
         name: np.where(was_there, getattr(result, name)[old], nobody) for name in ("skill", "skill_low", "skill_high")

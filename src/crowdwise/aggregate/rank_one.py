@@ -28,6 +28,12 @@ def log_odds(skill: F8, k: int) -> F8:
     return np.asarray(np.log(p * (k - 1) / (1 - p)))
 
 
+def skill_of(weight: F8, k: int) -> F8:
+    """The skill whose log odds these are: `log_odds` the other way round."""
+    p = 1 / (1 + (k - 1) * np.exp(-weight))
+    return np.asarray((k * p - 1) / (k - 1))
+
+
 def natural_scale(annotations: Annotations, weight: F8, score: F8, gold: Gold | None) -> float:
     """The factor that brings weights of unknown scale closest to first-order log odds, K/(K-1) · (K p - 1).
 

@@ -1,0 +1,34 @@
+"""Finished cells of the benchmark: one JSON file each, used again unless the method's source changed or --fresh."""
+
+from __future__ import annotations
+
+import hashlib
+import inspect
+import json
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+from crowdwise import registry
+
+ROOT = Path(__file__).resolve().parents[2]
+HOME = ROOT / "bench-results" / "quality"
+
+
+def version(method: str) -> str:
+    """A digest of a method's module and of what a method may be built from in its own room."""
+    cls = registry.get(method)
+    text = "".join(inspect.getsource(inspect.getmodule(c)) for c in cls.__mro__ if c.__module__.startswith("crowdwise"))
+    return hashlib.sha256(text.encode()).hexdigest()[:12]
+
+
+def cell(kind: str, key: dict[str, Any], make: Callable[[], dict[str, Any]], *, fresh: bool = False) -> dict[str, Any]:
+    """The stored answer of `make` under this key, or a new one."""
+    name = hashlib.sha256(json.dumps([kind, key], sort_keys=True).encode()).hexdigest()[:20]
+    path = HOME / kind / f"{name}.json"
+    if path.exists() and not fresh:
+        return json.loads(path.read_text())
+    answer = {**key, **make()}
+    path.parent.mkdir(parents=True, exist_ok=True)
+    path.write_text(json.dumps(answer))
+    return answer

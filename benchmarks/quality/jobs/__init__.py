@@ -1,0 +1,1 @@
+"""What runs in a peer's own environment; imports nothing of crowdwise."""

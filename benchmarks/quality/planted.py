@@ -1,0 +1,47 @@
+"""Calibration and interval coverage where the model is right: planted one-coin crowds."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+
+import crowdwise as cw
+from crowdwise import registry, simulate
+
+from . import cells
+from .ours import _quiet
+
+LABELS = (3, 5, 10)
+SEEDS = 20
+
+
+def contenders() -> list[str]:
+    few = ["majority_vote", "dawid_skene", "hierarchical", "committee", "auto", registry.DEFAULT]
+    return [name for name in dict.fromkeys(few) if name in registry.METHODS]
+
+
+def run(seeds: int, *, fresh: bool) -> list[dict[str, Any]]:
+    """Rows of method, labels per task, seed."""
+    rows = []
+    for labels in LABELS:
+        for method in contenders():
+            for seed in range(seeds):
+                key = {"method": method, "labels": labels, "seed": seed, "version": cells.version(method)}
+                rows.append(cells.cell("planted", key, lambda m=method, n=labels, s=seed: _fit(m, n, s), fresh=fresh))
+    return rows
+
+
+def _fit(method: str, labels: int, seed: int) -> dict[str, Any]:
+    group = simulate.OneCoin(60, low=0.2, high=0.95, beta=(4.0, 2.5))
+    crowd = simulate.crowd(1000, 4, [group], simulate.PerTask(labels), seed=seed)
+    result = _quiet(method, 0, crowd.annotations)
+    score = cw.evaluate(result, crowd.truth_table())
+    true = np.einsum("wkk->w", crowd.confusion) / 4
+    inside = ((result.skill_low <= true) & (true <= result.skill_high)).mean()
+    return {
+        "accuracy": score.expected_accuracy,
+        "log_loss": score.log_loss,
+        "ece": score.ece,
+        "coverage": float(inside),
+    }

@@ -1,0 +1,28 @@
+"""Scores of a posterior, the same for all contenders."""
+
+from __future__ import annotations
+
+import numpy as np
+
+from crowdwise.metrics import expected_calibration_error, probability_terms
+
+SCORES = ("accuracy", "log_loss", "ece")
+
+
+def score(posterior: np.ndarray, truth: np.ndarray) -> dict[str, float]:
+    """Accuracy with ties shared, log-loss in nats (clipped at 1e-6), ECE, over the tasks whose truth is known."""
+    known = np.flatnonzero(truth >= 0)
+    p = np.zeros((len(known), max(posterior.shape[1], int(truth.max()) + 1)))
+    p[:, : posterior.shape[1]] = posterior[known]
+    terms = probability_terms(p, truth[known].astype(np.int32))
+    return {
+        "accuracy": float(terms["expected_accuracy"].mean()),
+        "log_loss": float(terms["log_loss"].mean()),
+        "ece": expected_calibration_error(terms["mean_confidence"], terms["expected_accuracy"]),
+    }
+
+
+def hits(labels: np.ndarray, truth: np.ndarray) -> dict[str, float]:
+    """The same of labels without probabilities."""
+    known = truth >= 0
+    return {"accuracy": float((labels[known] == truth[known]).mean())}

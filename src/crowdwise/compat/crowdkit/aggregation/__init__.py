@@ -1,0 +1,32 @@
+"""The classification half of `crowdkit.aggregation`: same constructors, methods, attributes and pandas types.
+
+>>> import pandas as pd
+>>> votes = pd.DataFrame({"task": [1, 1, 1], "worker": [*"abc"], "label": ["x", "x", "y"]})
+>>> MajorityVote().fit_predict(votes).to_dict()
+{1: 'x'}
+"""
+
+from __future__ import annotations
+
+from . import base
+from .dawid_skene import DawidSkene, OneCoinDawidSkene
+from .glad import GLAD
+from .kos import KOS
+from .mace import MACE
+from .majority_vote import MajorityVote
+from .mmsr import MMSR
+from .skills import GoldMajorityVote, Wawa, ZeroBasedSkill
+
+__all__ = [
+    "GLAD",
+    "KOS",
+    "MACE",
+    "MMSR",
+    "DawidSkene",
+    "GoldMajorityVote",
+    "MajorityVote",
+    "OneCoinDawidSkene",
+    "Wawa",
+    "ZeroBasedSkill",
+    "base",
+]

@@ -1,0 +1,207 @@
+"""crowd-kit's DawidSkene and OneCoinDawidSkene: EM as crowd-kit iterates it, over crowdwise's kernels."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+from typing import Any, Literal
+
+import numpy as np
+import numpy.typing as npt
+import pandas as pd
+
+from ....aggregate.dawid_skene import MaximumLikelihood
+from ....aggregate.one_coin import coin_matrix
+from ....maths.kernels import Stats, Workspace, em_pass, stats_of
+from ....maths.logspace import shares
+from .base import BaseClassificationAggregator, InputError
+from .history import assigned, counted
+from .table import F8, Table, read
+
+# What crowd-kit floors probabilities at.
+EPS = 1e-10
+
+
+@dataclass(eq=False)
+class DawidSkene(BaseClassificationAggregator):
+    """One error matrix per worker, by maximum likelihood EM: at most `n_iter` rounds, until the bound per label rises
+    by less than `tol`. Probabilities, priors and errors are crowd-kit's; three things are mended:
+
+    - `loss_history_` is the evidence lower bound per label. crowd-kit's adds the log prior once per label instead of
+      once per task; its stopping rule, which reads that number, is kept, so that the rounds are the same.
+    - `initial_error` with "addition" holds in every M-step. crowd-kit adds the history to the first M-step only and
+      forgets it in the second. With "assign" it is a start and nothing else, in both.
+    - a label sent twice counts once; a row with a null is left out; both with a warning.
+
+    >>> votes = pd.DataFrame({"task": [1, 1, 2, 2], "worker": [*"abab"], "label": [*"xxyy"]})
+    >>> DawidSkene(100).fit_predict(votes).to_dict()
+    {1: 'x', 2: 'y'}
+    """
+
+    n_iter: int = 100
+    tol: float = 1e-5
+    initial_error_strategy: Literal["assign", "addition"] | None = None
+    probas_: Any = field(init=False, repr=False)
+    priors_: Any = field(init=False, repr=False)
+    errors_: Any = field(init=False, repr=False)
+    loss_history_: list[float] = field(init=False, repr=False)
+
+    def fit(self, data: Any, true_labels: Any = None, initial_error: Any = None) -> DawidSkene:
+        """`true_labels` (Series by task) stay put; `initial_error[(worker, label), true]` as its strategy says."""
+        table = read(data)
+        if not len(table.votes):
+            self._nothing()
+            return self
+        history = None
+        first = _Errors(table)
+        if initial_error is not None and self.initial_error_strategy == "assign":
+            first.start = assigned(table, initial_error)
+        elif initial_error is not None and self.initial_error_strategy == "addition":
+            history = counted(table, initial_error)
+        elif self.initial_error_strategy not in (None, "assign", "addition"):
+            raise InputError(
+                f"initial_error_strategy must be 'assign' or 'addition', got {self.initial_error_strategy!r}"
+            )
+        first.model = first.model.with_history(history)
+        self._run(table, first, _gold(table, true_labels))
+        return self
+
+    def fit_predict_proba(self, data: Any, true_labels: Any = None, initial_error: Any = None) -> Any:
+        """probas_ of the data: one row a task, one column a class."""
+        return self.fit(data, true_labels, initial_error).probas_
+
+    def fit_predict(self, data: Any, true_labels: Any = None, initial_error: Any = None) -> Any:
+        """labels_ of the data."""
+        return self.fit(data, true_labels, initial_error).labels_
+
+    def _run(self, table: Table, errors: _Errors, gold: npt.NDArray[np.int32] | None) -> None:
+        votes = table.votes
+        space = Workspace.of(votes, gold)
+        posterior = shares(votes.votes)
+        if gold is not None:
+            known = np.flatnonzero(gold < votes.n_classes)
+            posterior[known] = np.eye(votes.n_classes)[gold[known]]
+        stats = stats_of(space, posterior)
+        theta = errors.first(stats.counts)
+        prior = stats.mass / votes.n_tasks
+        self.loss_history_, last = [], -np.inf
+        for _ in range(self.n_iter):
+            space.give_back(posterior)
+            old = np.maximum(prior, EPS)
+            sweep = em_pass(space, theta, old)
+            # The posterior is the exact one under the old parameters, so its entropy is what the bound leaves over.
+            entropy = sweep.log_likelihood - _expected(sweep.stats, theta, old)
+            posterior, stats = sweep.posterior, sweep.stats
+            theta, prior = errors.again(stats.counts), stats.mass / votes.n_tasks
+            bound = _expected(stats, theta, np.maximum(prior, EPS)) + entropy
+            self.loss_history_.append(bound / len(votes))
+            # crowd-kit's objective: the log prior counts once per label, not once per task.
+            excess = stats.counts.sum(axis=(0, 1)) - stats.mass
+            loss = (bound + float(excess @ np.log(np.maximum(prior, EPS)))) / len(votes)
+            if loss - last < self.tol:
+                break
+            last = loss
+        self._keep(table, posterior, prior, theta)
+
+    def _keep(self, table: Table, posterior: F8, prior: F8, theta: F8) -> None:
+        tasks, classes = table.first["task"], table.first["label"]
+        k = len(table.classes)
+        worker, label = np.divmod(table.cells, k)
+        index = pd.MultiIndex.from_arrays(
+            [table.workers.take(worker), table.classes.take(label)], names=["worker", "label"]
+        )
+        names = table.classes.take(classes)
+        self.probas_ = table.by_task(posterior, tasks, classes, "label")
+        self.priors_ = pd.Series(prior[classes], index=names, name="prior")
+        self.errors_ = pd.DataFrame(theta[worker, label][:, classes], index=index, columns=names.rename(None))
+        self.labels_ = table.labels(classes[posterior[:, classes].argmax(axis=1)], tasks)
+
+    def _nothing(self) -> None:
+        self.probas_, self.errors_ = pd.DataFrame(), pd.DataFrame()
+        self.priors_ = pd.Series(dtype=float, name="prior")
+        self.labels_ = pd.Series(dtype=float, name="agg_label")
+        self.loss_history_ = []
+
+
+@dataclass(eq=False)
+class OneCoinDawidSkene(DawidSkene):
+    """One accuracy per worker (`skills_`), errors spread evenly over the other classes; as `DawidSkene` otherwise.
+
+    >>> votes = pd.DataFrame({"task": [1, 1, 2, 2], "worker": [*"abab"], "label": [*"xxyy"]})
+    >>> OneCoinDawidSkene().fit(votes).skills_.round(3).to_dict()
+    {'a': 1.0, 'b': 1.0}
+    """
+
+    skills_: Any = field(init=False, repr=False)
+
+    def fit(self, data: Any) -> OneCoinDawidSkene:  # type: ignore[override]
+        """`data` with task, worker, label."""
+        table = read(data)
+        if not len(table.votes):
+            self._nothing()
+            return self
+        coins = _Coins(table)
+        self._run(table, coins, None)
+        self.skills_ = table.by_worker(coins.skill, table.first["worker"], "skill")
+        return self
+
+    def fit_predict_proba(self, data: Any) -> Any:  # type: ignore[override]
+        """probas_ of the data: one row a task, one column a class."""
+        return self.fit(data).probas_
+
+    def fit_predict(self, data: Any) -> Any:  # type: ignore[override]
+        """labels_ of the data."""
+        return self.fit(data).labels_
+
+
+class _Errors:
+    """The M-step: theta[worker, observed, true] from expected counts; `start`, where given, replaces the first."""
+
+    def __init__(self, table: Table) -> None:
+        k = table.votes.n_classes
+        self.start: F8 | None = None
+        self.model = MaximumLikelihood(np.zeros((k, k)), 0.0)
+
+    def first(self, counts: F8) -> F8:
+        return self.again(counts) if self.start is None else self.start
+
+    def again(self, counts: F8) -> F8:
+        return self.model.confusion(counts)
+
+
+class _Coins(_Errors):
+    """One probability per worker, clipped as crowd-kit does."""
+
+    def __init__(self, table: Table) -> None:
+        super().__init__(table)
+        self.n = np.maximum(table.votes.labels_per_worker, 1)
+        self.skill: F8 = np.empty(0)
+
+    def again(self, counts: F8) -> F8:
+        self.skill = np.einsum("wkk->w", counts) / self.n
+        theta = coin_matrix(self.skill[:, None].repeat(counts.shape[1], axis=1))
+        return np.clip(theta, EPS, 1 - EPS)
+
+
+def _expected(stats: Stats, theta: F8, prior: F8) -> float:
+    """Expected log joint density of labels and truth under theta and prior."""
+    seen = stats.counts > 0
+    logs = np.log(theta, out=np.zeros_like(theta), where=seen)
+    return float(np.vdot(stats.counts, logs) + stats.mass @ np.log(prior))
+
+
+def _gold(table: Table, true_labels: Any) -> npt.NDArray[np.int32] | None:
+    """gold[task] is a class, or the number of classes where the truth is not known."""
+    if true_labels is None:
+        return None
+    known = pd.Series(true_labels).dropna()
+    if known.index.has_duplicates:
+        raise InputError("true_labels has two labels for one task; keep one of them")
+    task, label = table.codes_of("task", known.index), table.codes_of("label", known.to_numpy())
+    strange = (task >= 0) & (label < 0)
+    if strange.any():
+        raise InputError(
+            f"true label {known.to_numpy()[strange][0]!r} was never given by a worker; leave such tasks out"
+        )
+    gold = np.full(table.votes.n_tasks, table.votes.n_classes, dtype=np.int32)
+    gold[task[task >= 0]] = label[task >= 0]
+    return gold

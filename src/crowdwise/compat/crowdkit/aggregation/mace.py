@@ -1,0 +1,114 @@
+"""crowd-kit's MACE: a worker knows the answer or spams by habit; EM or variational Bayes from random starts."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+from typing import Any
+
+import numpy as np
+
+from ....aggregate.mace_model import Beliefs, Mode, Worker
+from ....maths.kernels import EMPass, Workspace
+from .base import BaseClassificationAggregator, InputError
+from .table import F8, Table, read
+
+
+@dataclass(eq=False)
+class MACE(BaseClassificationAggregator):
+    """`n_restarts` runs of `n_iter` rounds by `method` "vb" (Beta(`alpha`, `beta`) on knowing, Dir(10) on habits) or
+    "em"; the run with the highest likelihood stays. `spamming_[worker, (spams, knows)]` and `thetas_[worker, label]`
+    have workers and labels in order of appearance.
+
+    With n_restarts=1 and names that first appear in sorted order the numbers are crowd-kit's. Mended: crowd-kit's
+    restarts all draw the same start, ours draw on; it files the habits of sorted workers and labels under workers and
+    labels in order of appearance; products of many probabilities underflow. As in crowd-kit, "em" smooths by 0.01 / K
+    (`smoothing_`) and `smoothing` is not used; there is no progress bar whatever `verbose` says.
+    """
+
+    n_restarts: int = 10
+    n_iter: int = 50
+    method: str = "vb"
+    smoothing: float = 0.1
+    default_noise: float = 0.5
+    alpha: float = 0.5
+    beta: float = 0.5
+    random_state: int = 0
+    verbose: int = 0
+    spamming_: Any = field(init=False, repr=False)
+    thetas_: Any = field(init=False, repr=False)
+    theta_priors_: Any = field(init=False, repr=False)
+    strategy_priors_: Any = field(init=False, repr=False)
+    smoothing_: float = field(init=False, repr=False)
+    probas_: Any = field(init=False, repr=False)
+
+    def fit(self, data: Any) -> MACE:
+        """`data` with task, worker, label."""
+        table = read(data)
+        if not len(table.votes):
+            raise InputError("there are no labels to learn from: the frame is empty")
+        m, k = table.votes.n_workers, table.votes.n_classes
+        self.smoothing_ = 0.01 / k
+        model: Mode = Mode(self.smoothing_, self.smoothing_)
+        if self.method == "vb":
+            self.theta_priors_ = np.tile([float(self.alpha), float(self.beta)], (m, 1))
+            self.strategy_priors_ = np.full((m, k), 10.0)
+            model = _Beliefs(self.beta, self.alpha, 10.0)
+        space, rng = Workspace.of(table.votes), np.random.RandomState(self.random_state)
+        best: tuple[Worker, EMPass] | None = None
+        for start in range(self.n_restarts):
+            found = self._climb(model, space, self._start(table, rng, start))
+            if best is None or found[1].log_likelihood > best[1].log_likelihood:
+                best = found
+        if best is None:
+            raise InputError(f"n_restarts must be at least 1, got {self.n_restarts}")
+        return self._keep(table, *best)
+
+    def fit_predict(self, data: Any) -> Any:
+        """labels_ of the data."""
+        return self.fit(data).labels_
+
+    def fit_predict_proba(self, data: Any) -> Any:
+        """probas_ of the data: one row a task, one column a class."""
+        return self.fit(data).probas_
+
+    def _start(self, table: Table, rng: np.random.RandomState, start: int) -> Worker:
+        """The first start is crowd-kit's, which draws both tables from one seed; the others go on from there."""
+        workers, labels = table.first["worker"], table.first["label"]
+
+        def draw(columns: int) -> F8:
+            source = np.random.RandomState(self.random_state) if start == 0 else rng
+            drawn = source.uniform(1, 2 + self.default_noise, size=(len(workers), columns))
+            return np.asarray(drawn / drawn.sum(axis=1, keepdims=True))
+
+        coins, habits = np.empty((len(workers), 2)), np.empty((len(workers), len(labels)))
+        coins[workers] = draw(2)
+        habits[np.ix_(workers, labels)] = draw(len(labels))
+        return Worker(coins[:, 1], coins[:, 0], habits, np.empty(0))
+
+    def _climb(self, model: Mode, space: Workspace, worker: Worker) -> tuple[Worker, EMPass]:
+        sweep = model.em_pass(worker, space)
+        for _ in range(self.n_iter):
+            space.give_back(sweep.posterior)
+            worker = model.m_step(sweep.stats)
+            sweep = model.em_pass(worker, space)
+        return worker, sweep
+
+    def _keep(self, table: Table, worker: Worker, sweep: EMPass) -> MACE:
+        workers, labels, tasks = table.first["worker"], table.first["label"], table.first["task"]
+        self.spamming_ = np.stack([worker.spam, worker.know], axis=1)[workers]
+        self.thetas_ = worker.habit[np.ix_(workers, labels)]
+        self.probas_ = table.by_task(sweep.posterior, tasks, labels, None)
+        self.labels_ = table.labels(labels[sweep.posterior[:, labels].argmax(axis=1)], tasks)
+        return self
+
+
+class _Beliefs(Beliefs):
+    """Beliefs whose prior on knowing may differ from that on spamming."""
+
+    def __init__(self, know: float, spam: float, habit: float) -> None:
+        super().__init__(know, habit)
+        self.spam = spam
+
+    def _beliefs(self, counts: F8) -> tuple[F8, F8, F8]:
+        known, spam, habit = super()._beliefs(counts)
+        return known, spam - self.a + self.spam, habit

@@ -1,0 +1,110 @@
+"""crowd-kit's MMSR: one-coin skills from pairwise agreement, robust to some workers who lie."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+from typing import Any
+
+import numpy as np
+
+from ....aggregate.mmsr import _robust_mean
+from ....aggregate.rank_one import log_odds, upright
+from ....maths import moments
+from .base import BaseClassificationAggregator, InputError, NotFittedError
+from .majority_vote import MajorityVote
+from .table import F8, Table, read
+
+
+@dataclass(eq=False)
+class MMSR(BaseClassificationAggregator):
+    """Skills (log odds) from at most `n_iter` rounds until they move by less than `tol`, from a start drawn with
+    `random_state`, the one that crowd-kit draws; `loss_history_` is how far each round moved.
+
+    Mended: where some worker shares tasks with fewer than two others, crowd-kit drops a negative number of values,
+    which keeps the largest alone (ours drops none); it takes pairs that never met as disagreeing when it looks for
+    the signs, by an eigenvector from a random start (ours: the leading eigenvector of the agreement that was seen);
+    and a task whose summed log odds are negative has its order of classes turned around (see MajorityVote).
+    Where none of this applies, the skills are crowd-kit's.
+    """
+
+    n_iter: int = 10_000
+    tol: float = 1e-10
+    random_state: int | None = 0
+    skills_: Any = field(init=False, repr=False)
+    scores_: Any = field(init=False, repr=False)
+    loss_history_: list[float] = field(init=False, repr=False)
+
+    def fit(self, data: Any) -> MMSR:
+        """`data` with task, worker and at least two labels."""
+        table = read(data)
+        votes, k = table.votes, table.votes.n_classes
+        if k < 2:
+            raise InputError(f"MMSR compares workers over two labels or more; the data hold {k}")
+        seen = moments.agreement(votes)
+        self.loss_history_ = []
+        if seen.n.nnz == 0:  # nobody met anybody: all count alike
+            self.skills_ = table.by_worker(np.ones(votes.n_workers), table.first["worker"], "skill")
+            return self
+        product = seen.skill_products()
+        size = self._sizes(table, product)
+        sign = np.where(moments.leading(product)[1] < 0, -1.0, 1.0)
+        margin = 1 / np.sqrt(votes.n_tasks)  # crowd-kit's bounds, also where a handful of tasks makes them cross
+        skill = np.maximum(np.minimum(upright(votes, sign * size), 1 - margin), margin - 1 / (k - 1))
+        self.skills_ = table.by_worker(log_odds(skill, k), table.first["worker"], "skill")
+        return self
+
+    def predict(self, data: Any) -> Any:
+        """labels_ of the data; every worker in it needs a skill."""
+        return self._apply(data).labels_
+
+    def predict_score(self, data: Any) -> Any:
+        """scores_ of the data: one row a task, one column a class."""
+        return self._apply(data).scores_
+
+    def fit_predict(self, data: Any) -> Any:
+        """fit, then predict on the same data."""
+        return self.fit(data).predict(data)
+
+    def fit_predict_score(self, data: Any) -> Any:
+        """fit, then predict_score on the same data."""
+        return self.fit(data).predict_score(data)
+
+    def _apply(self, data: Any) -> MMSR:
+        if not hasattr(self, "skills_"):
+            raise NotFittedError("this MMSR is not fitted yet; call fit first")
+        vote = MajorityVote().fit(data, self.skills_)
+        self.labels_, self.scores_ = vote.labels_, vote.probas_
+        return self
+
+    def _sizes(self, table: Table, product: Any) -> F8:
+        """|s| by alternating robust means, from crowd-kit's start; workers whom nobody met get the others' mean."""
+        m, order = product.shape[0], table.first["worker"]
+        degree = np.diff(product.indptr)
+        drop = max(int(degree[degree > 0].min()) // 2 - 1, 0)
+        row, x, other = np.repeat(np.arange(m), degree), np.abs(product.data), product.indices
+        tiny = 1 / np.sqrt(table.votes.n_tasks)
+        u = np.empty(m)
+        u[order] = np.random.RandomState(self.random_state).uniform(size=m)
+        v = u.copy()
+
+        def update(now: F8, by: F8) -> F8:
+            new = _robust_mean(x / np.where(by[other] > 0, by[other], tiny), row, degree, now, drop, 0.0)
+            return np.where(new > 0, new, tiny)
+
+        for _ in range(self.n_iter):
+            old_u, old_v = u, v
+            v = update(v, u)
+            u = update(u, v)
+            # ||u v^T - old_u old_v^T|| without the tables, as of rank two: cancellation would hide small moves
+            self.loss_history_.append(_distance(u, v, old_u, old_v))
+            if self.loss_history_[-1] < self.tol:
+                break
+        size = u / np.sqrt(np.linalg.norm(u) / np.linalg.norm(v))
+        return np.asarray(np.where(degree > 0, size, size[degree > 0].mean()))
+
+
+def _distance(u: F8, v: F8, old_u: F8, old_v: F8) -> float:
+    """Frobenius norm of u v^T - old_u old_v^T = (u - old_u) v^T + old_u (v - old_v)^T."""
+    du, dv = u - old_u, v - old_v
+    square = float((du @ du) * (v @ v) + (old_u @ old_u) * (dv @ dv) + 2 * (du @ old_u) * (v @ dv))
+    return float(np.sqrt(max(square, 0.0)))

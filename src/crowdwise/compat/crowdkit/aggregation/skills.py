@@ -1,0 +1,136 @@
+"""crowd-kit's Wawa, ZeroBasedSkill and GoldMajorityVote: learn the workers' skills, then vote with them.
+
+crowd-kit 1.4.2's own crash in `predict` under scikit-learn 1.8 and later; these do not need scikit-learn.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+from typing import Any
+
+import numpy as np
+import pandas as pd
+
+from .base import BaseClassificationAggregator, InputError, NotFittedError
+from .majority_vote import Ballot, MajorityVote, proportions, right_shares
+from .table import F8, read
+
+
+@dataclass(eq=False)
+class SkillVote(BaseClassificationAggregator):
+    """`fit` learns `skills_`; `predict` votes with them on any data of these workers."""
+
+    skills_: Any = field(init=False, repr=False)
+    probas_: Any = field(init=False, repr=False)
+
+    def predict(self, data: Any) -> Any:
+        """labels_ of the data; every worker in it needs a skill."""
+        return self._apply(data).labels_
+
+    def predict_proba(self, data: Any) -> Any:
+        """probas_ of the data: one row a task, one column a class."""
+        return self._apply(data).probas_
+
+    def _apply(self, data: Any) -> SkillVote:
+        if not hasattr(self, "skills_"):
+            raise NotFittedError(f"this {type(self).__name__} is not fitted yet; call fit first")
+        vote = MajorityVote().fit(data, self.skills_)
+        self.labels_, self.probas_ = vote.labels_, vote.probas_
+        return self
+
+
+@dataclass(eq=False)
+class _Unsupervised(SkillVote):
+    def fit_predict(self, data: Any) -> Any:
+        """fit, then predict on the same data."""
+        return self.fit(data).predict(data)
+
+    def fit_predict_proba(self, data: Any) -> Any:
+        """fit, then predict_proba on the same data."""
+        return self.fit(data).predict_proba(data)
+
+
+@dataclass(eq=False)
+class Wawa(_Unsupervised):
+    """Worker agreement with aggregate: a vote, then one weighted by how often each worker agreed with it.
+
+    >>> votes = pd.DataFrame({"task": [1, 1, 1], "worker": [*"abc"], "label": ["x", "x", "y"]})
+    >>> Wawa().fit(votes).skills_.to_dict()
+    {'a': 1.0, 'b': 1.0, 'c': 0.0}
+    """
+
+    def fit(self, data: Any) -> Wawa:
+        """Skills are agreement with the plain majority; its ties go to the class that appears first."""
+        self.skills_ = MajorityVote().fit(data).skills_
+        return self
+
+
+@dataclass(eq=False)
+class ZeroBasedSkill(_Unsupervised):
+    """Skills start at 1 / K + `eps` and move towards agreement with the weighted vote, by a rate that begins at
+    `lr_init` and is multiplied by `lr_reduce_factor` every `lr_steps_to_reduce` of `n_iter` rounds.
+
+    >>> votes = pd.DataFrame({"task": [1, 1, 1], "worker": [*"abc"], "label": ["x", "x", "y"]})
+    >>> ZeroBasedSkill().fit_predict(votes).to_dict()
+    {1: 'x'}
+    """
+
+    n_iter: int = 100
+    lr_init: float = 1.0
+    lr_steps_to_reduce: int = 20
+    lr_reduce_factor: float = 0.5
+    eps: float = 1e-5
+
+    def fit(self, data: Any) -> ZeroBasedSkill:
+        """Vote and weigh in turn; stops early only where no further round can change anything."""
+        table = read(data)
+        votes, ballot = table.votes, Ballot(table.votes)
+        skill = np.full(votes.n_workers, 1 / max(votes.n_classes, 1) + self.eps)
+        rate = self.lr_init
+        for iteration in range(1, self.n_iter + 1):
+            if iteration % self.lr_steps_to_reduce == 0:
+                rate *= self.lr_reduce_factor
+            winners = proportions(ballot.scores(skill), votes.votes).argmax(axis=1)
+            new: F8 = skill + rate * (right_shares(votes, winners) - skill)
+            settled = bool((new == skill).all())
+            skill = new
+            if settled:
+                break
+        self.skills_ = table.by_worker(skill, None, "skill")
+        return self
+
+
+@dataclass(eq=False)
+class GoldMajorityVote(SkillVote):
+    """Votes weighted by accuracy on tasks whose truth is known; a worker who met none of them has no skill, and data
+    with such a worker are refused at predict, as in crowd-kit (`crowdwise.GoldMajorityVote` gives the crowd's mean).
+
+    >>> votes = pd.DataFrame({"task": [1, 1, 2, 2], "worker": [*"abab"], "label": [*"xyxy"]})
+    >>> GoldMajorityVote().fit_predict(votes, pd.Series({1: "y"})).to_dict()
+    {1: 'y', 2: 'y'}
+    """
+
+    def fit(self, data: Any, true_labels: Any) -> GoldMajorityVote:  # type: ignore[override]
+        """`true_labels` is a Series by task; tasks that it lacks teach nothing."""
+        table = read(data)
+        votes = table.votes
+        known = pd.Series(true_labels).dropna()
+        if known.index.has_duplicates:
+            raise InputError("true_labels has two labels for one task; keep one of them")
+        at = table.codes_of("task", known.index)
+        truth = np.full(votes.n_tasks, -2)  # -2: not known; -1: known, but a class that nobody said
+        truth[at[at >= 0]] = table.codes_of("label", known.to_numpy())[at >= 0]
+        gold = truth[votes.task] > -2
+        n = np.bincount(votes.worker[gold], minlength=votes.n_workers)
+        hits = np.bincount(votes.worker[gold], weights=(truth[votes.task] == votes.label)[gold], minlength=len(n))
+        met = np.flatnonzero(n)
+        self.skills_ = pd.Series(hits[met] / n[met], index=table.workers.take(met), name="skill")
+        return self
+
+    def fit_predict(self, data: Any, true_labels: Any) -> Any:  # type: ignore[override]
+        """fit, then predict on the same data."""
+        return self.fit(data, true_labels).predict(data)
+
+    def fit_predict_proba(self, data: Any, true_labels: Any) -> Any:
+        """fit, then predict_proba on the same data."""
+        return self.fit(data, true_labels).predict_proba(data)

@@ -1,0 +1,109 @@
+"""A pandas frame as codes, and codes as pandas again, in the two orders that crowd-kit's results come in."""
+
+from __future__ import annotations
+
+import warnings
+from dataclasses import dataclass
+from functools import cached_property
+from typing import Any
+
+import numpy as np
+import numpy.typing as npt
+import pandas as pd
+import polars as pl
+
+from ....annotations import Annotations
+from ....errors import LedgerWarning
+from ....ledger import Ledger
+from .base import InputError
+
+F8 = npt.NDArray[np.float64]
+I8 = npt.NDArray[np.int64]
+COLUMNS = ("task", "worker", "label")
+
+
+@dataclass(frozen=True)
+class Table:
+    """`votes` are codes into the sorted indexes `tasks`, `workers`, `classes`, so that row order changes no estimate.
+
+    first[name] lists the codes of a column by first appearance; row[i] is where row i of `votes` stood among the rows
+    used. crowd-kit sorts some results and leaves others, ties included, in the order of the data: both are at hand.
+    """
+
+    votes: Annotations
+    tasks: pd.Index
+    workers: pd.Index
+    classes: pd.Index
+    first: dict[str, I8]
+    row: I8
+
+    def labels(self, winners: npt.NDArray[Any], tasks: I8 | None = None) -> pd.Series:
+        """agg_label by task; winners[task] are class codes, `tasks` the order wanted (default: sorted)."""
+        order = np.arange(len(winners)) if tasks is None else tasks
+        return self.classes.take(winners[order]).to_series(index=self.tasks.take(order), name="agg_label")
+
+    def by_task(self, values: F8, tasks: I8 | None, classes: I8 | None, name: str | None) -> pd.DataFrame:
+        """values[task, class] as a frame, tasks and classes in the order given (None: sorted)."""
+        tasks = np.arange(len(values)) if tasks is None else tasks
+        classes = np.arange(values.shape[1]) if classes is None else classes
+        columns = self.classes.take(classes).rename(name)
+        return pd.DataFrame(values[np.ix_(tasks, classes)], index=self.tasks.take(tasks), columns=columns)
+
+    def by_worker(self, values: F8, workers: I8 | None, name: str) -> pd.Series:
+        """values[worker] as a series."""
+        order = np.arange(len(values)) if workers is None else workers
+        return pd.Series(values[order], index=self.workers.take(order), name=name)
+
+    @cached_property
+    def cells(self) -> I8:
+        """The (worker, label) pairs that occur, worker · K + label, by first appearance."""
+        cell = np.empty(len(self.row), dtype=np.int64)
+        cell[self.row] = self.votes.worker.astype(np.int64) * len(self.classes) + self.votes.label
+        return np.asarray(pd.unique(cell))
+
+    def codes_of(self, name: str, values: Any) -> I8:
+        """Codes of values of a column, -1 for strangers."""
+        index = {"task": self.tasks, "worker": self.workers, "label": self.classes}[name]
+        return np.asarray(index.get_indexer(pd.Index(values)), dtype=np.int64)
+
+
+def read(data: Any) -> Table:
+    """Codes of a frame's task, worker and label.
+
+    Rows without one of the three and exact repeats of a row are left out, with a warning: a null is no label, and a
+    label sent twice is one label. Contradictory labels of one worker for one task both count, as in crowd-kit.
+    """
+    missing = [name for name in COLUMNS if name not in data]
+    if missing:
+        raise InputError(f"the frame has no column {missing[0]!r}; crowd-kit's tables have task, worker and label")
+    keep = np.asarray(data[list(COLUMNS)].notna().all(axis=1))
+    codes, index, first = [], [], {}
+    for name in COLUMNS:
+        column = data[name][keep]
+        if isinstance(column.dtype, pd.CategoricalDtype):
+            column = column.astype(column.cat.categories.dtype)
+        seen, values = pd.factorize(column)
+        rank, ordered = pd.factorize(values, sort=True)
+        first[name] = rank.astype(np.int64)
+        codes.append(rank[seen] if len(rank) else seen)
+        index.append(pd.Index(ordered, name=name))
+    row = np.lexsort(codes[::-1])
+    task, worker, label = (c[row].astype(np.int32) for c in codes)
+    again = np.concatenate([[False], (np.diff(task) == 0) & (np.diff(worker) == 0) & (np.diff(label) == 0)])[: len(row)]
+    _tell(len(keep), int((~keep).sum()), int(again.sum()))
+    if again.any():
+        task, worker, label, row = (a[~again] for a in (task, worker, label, row))
+    place = np.empty(len(row), dtype=np.int64)
+    place[np.argsort(row)] = np.arange(len(row))
+    tasks, workers, classes = (pl.Series(name, np.arange(len(v))) for name, v in zip(COLUMNS, index, strict=True))
+    votes = Annotations(task, worker, label, tasks, workers, classes, ledger=Ledger(len(row), len(row)))
+    return Table(votes, index[0], index[1], index[2], first, place)
+
+
+def _tell(rows: int, null: int, again: int) -> None:
+    if null or again:
+        warnings.warn(
+            f"of {rows} rows, {null} without task, worker or label and {again} exact repeats are left out",
+            LedgerWarning,
+            stacklevel=4,
+        )

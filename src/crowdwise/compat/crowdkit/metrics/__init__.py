@@ -1,0 +1,1 @@
+"""crowdkit.metrics: `data` (of a table of labels) and `workers`."""

@@ -1,0 +1,118 @@
+"""crowdkit.metrics.data: consistency and uncertainty of a table of labels, and Krippendorff's alpha."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any
+
+import numpy as np
+import pandas as pd
+from scipy.special import entr
+
+from ....maths.logspace import normalise_rows
+from ....workers.agreement import krippendorff_alpha
+from ..aggregation.base import InputError
+from ..aggregation.majority_vote import MajorityVote
+from ..aggregation.table import F8, Table, read
+
+__all__ = ["alpha_krippendorff", "consistency", "uncertainty"]
+_MAJORITY = MajorityVote()
+
+
+def consistency(answers: Any, workers_skills: Any = None, aggregator: Any = _MAJORITY, by_task: bool = False) -> Any:
+    """Posterior probability of the aggregated label under one-coin workers of these skills (Series by worker; default:
+    the aggregator's `skills_`), its mean or, with `by_task`, a Series. Labels of workers without a skill do not count.
+
+    Products are taken in log space: many votes on one task do not underflow to 0 as in crowd-kit.
+    """
+    table = read(answers)
+    aggregated = aggregator.fit_predict(answers)
+    if workers_skills is None:
+        workers_skills = _skills_of(aggregator)
+    votes, k = table.votes, len(table.classes)
+    skill = pd.Series(workers_skills).reindex(table.workers).to_numpy(dtype=np.float64)[votes.worker]
+    heard = ~np.isnan(skill)
+    with np.errstate(divide="ignore"):
+        right, wrong = np.log(skill[heard]), np.log((1 - skill[heard]) / max(k - 1, 1))
+    # Infinite logarithms cannot be added and taken away again: class by class.
+    score = np.stack(
+        [
+            np.bincount(
+                votes.task[heard], weights=np.where(votes.label[heard] == c, right, wrong), minlength=votes.n_tasks
+            )
+            for c in range(k)
+        ],
+        axis=1,
+    ).astype(np.float64)
+    possible = np.isfinite(score).any(axis=1)
+    posterior = np.zeros_like(score)
+    posterior[possible] = normalise_rows(score[possible])[0]
+    winner = table.codes_of("label", pd.Series(aggregated).reindex(table.tasks))
+    found = pd.Series(posterior[np.arange(len(winner)), winner], index=table.tasks)
+    return found if by_task else float(found.mean())
+
+
+def uncertainty(
+    answers: Any,
+    workers_skills: Any = None,
+    aggregator: Any = None,
+    compute_by: str = "task",
+    aggregate: bool = True,
+) -> Any:
+    """Entropy (nats) of the labels' skill-weighted shares for each task or worker (`compute_by`), their mean or, with
+    aggregate=False, a Series. Skills: given, else those of `aggregator`, else 1.
+
+    >>> votes = pd.DataFrame({"task": [1, 1], "worker": [*"ab"], "label": ["x", "y"]})
+    >>> round(uncertainty(votes), 4)
+    0.6931
+    """
+    table = read(answers)
+    votes, k = table.votes, len(table.classes)
+    if workers_skills is None and aggregator is not None:
+        workers_skills = _skills_of(aggregator.fit(answers))
+    skill = np.ones(votes.n_workers)
+    if workers_skills is not None:
+        skill = pd.Series(workers_skills).reindex(table.workers).to_numpy(dtype=np.float64)
+        if np.isnan(skill).any():
+            raise InputError(f"Did not provide skills for workers: {list(table.workers[np.isnan(skill)][:5])}")
+    if compute_by not in ("task", "worker"):
+        raise InputError(f"compute_by must be 'task' or 'worker', got {compute_by!r}")
+    codes, index = (votes.task, table.tasks) if compute_by == "task" else (votes.worker, table.workers)
+    right, wrong = skill[votes.worker], ((1 - skill) / max(k - 1, 1))[votes.worker]
+    cell = codes.astype(np.int64) * k + votes.label
+    own = np.bincount(cell, weights=right - wrong, minlength=len(index) * k).reshape(-1, k)
+    share = own + np.bincount(codes, weights=wrong, minlength=len(index))[:, None]
+    total = share.sum(axis=1, keepdims=True)
+    found = entr(share / np.where(total > 0, total, np.nan)).sum(axis=1)
+    return float(np.nanmean(found)) if aggregate else pd.Series(found, index=index)
+
+
+def alpha_krippendorff(answers: Any, distance: Callable[[Any, Any], float] | None = None) -> float:
+    """Krippendorff's alpha, counted per task; `distance(label, label)` in 0..1 where labels differ by degrees.
+
+    One class only is full agreement, 1.0, as in crowd-kit.
+
+    >>> votes = pd.DataFrame({"task": [1, 1, 2, 2, 3, 3], "worker": [*"ababab"], "label": [*"xxyyxy"]})
+    >>> round(alpha_krippendorff(votes), 4)
+    0.4444
+    """
+    table = read(answers)
+    if not (table.votes.labels_per_task > 1).any():
+        raise InputError("alpha needs a task with two labels or more; here nobody can agree or disagree")
+    found = krippendorff_alpha(table.votes) if distance is None else _graded_alpha(table, distance)
+    return 1.0 if found is None else float(found)
+
+
+def _graded_alpha(table: Table, distance: Callable[[Any, Any], float]) -> float | None:
+    d: F8 = np.array([[float(distance(a, b)) for b in table.classes] for a in table.classes])
+    counts = table.votes.votes[table.votes.labels_per_task > 1]
+    n, total = counts.sum(axis=1), counts.sum(axis=0)
+    observed = (np.einsum("ik,kl,il->i", counts, d, counts) / (n - 1)).sum() / total.sum()
+    expected = total @ d @ total / (total.sum() * (total.sum() - 1))
+    return float(1 - observed / expected) if expected > 0 else None
+
+
+def _skills_of(aggregator: Any) -> Any:
+    if not hasattr(aggregator, "skills_"):
+        raise InputError("This aggregator is not supported. Please, provide workers skills.")
+    return aggregator.skills_

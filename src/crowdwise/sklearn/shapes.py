@@ -1,0 +1,111 @@
+"""What comes in and how it goes out: numpy, pandas or polars, a wide matrix of tasks × workers or a long table."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+import numpy.typing as npt
+
+from ..annotations import Annotations
+from ..errors import DataError
+
+F8 = npt.NDArray[np.float64]
+
+
+class InputError(DataError, ValueError):
+    """A DataError that scikit-learn's users catch as ValueError."""
+
+
+@dataclass(frozen=True)
+class Wide:
+    """Cells of a wide matrix: task and worker are row and column numbers, value[cell] is what was said."""
+
+    task: npt.NDArray[np.int64]
+    worker: npt.NDArray[np.int64]
+    value: npt.NDArray[Any]
+    shape: tuple[int, int]
+
+    @classmethod
+    def of(cls, matrix: npt.NDArray[Any], missing: Any) -> Wide:
+        """The filled cells: neither None, NaN nor `missing`."""
+        gone = _gone(matrix)
+        if missing is not None and (isinstance(missing, str) == (matrix.dtype.kind in "US") or matrix.dtype == object):
+            gone |= np.asarray(matrix == missing, dtype=bool)
+        task, worker = np.nonzero(~gone)
+        return cls(task, worker, matrix[task, worker], (matrix.shape[0], matrix.shape[1]))
+
+    def classes(self) -> npt.NDArray[Any]:
+        """The distinct values, sorted."""
+        if not len(self.value):
+            raise InputError("X holds no labels: every cell is empty")
+        try:
+            return np.unique(self.value)
+        except TypeError:
+            kinds = sorted({type(v).__name__ for v in self.value})
+            raise InputError(f"X mixes labels of the types {', '.join(kinds)}; convert them to one type") from None
+
+    def annotations(self, classes: npt.NDArray[Any]) -> Annotations:
+        """Codes into these classes, rows and columns; a value that is none of them is an error."""
+        code = np.minimum(np.searchsorted(classes, self.value), len(classes) - 1)
+        strange = classes[code] != self.value
+        if strange.any():
+            raise InputError(f"X holds the label {self.value[strange][0]!r}, which was not there at fit; fit again")
+        n, m = self.shape
+        return Annotations.from_arrays(
+            self.task, self.worker, code, tasks=range(n), workers=range(m), classes=range(len(classes))
+        )
+
+
+def _gone(matrix: npt.NDArray[Any]) -> npt.NDArray[np.bool_]:
+    if matrix.dtype.kind == "f":
+        return np.asarray(np.isnan(matrix))
+    if matrix.dtype != object:
+        return np.zeros(matrix.shape, dtype=bool)
+    # pandas' NA refuses to be compared, so it is known by the name of its type.
+    flat = [v is None or type(v).__name__ == "NAType" or (isinstance(v, float) and v != v) for v in matrix.ravel()]
+    return np.array(flat, dtype=bool).reshape(matrix.shape)
+
+
+def library(x: Any) -> str:
+    """pandas, polars, or numpy for everything else."""
+    name = type(x).__module__.partition(".")[0]
+    return name if name in ("pandas", "polars") and hasattr(x, "columns") else "numpy"
+
+
+def is_long(x: Any) -> bool:
+    """Whether x is a table with columns task, worker and label."""
+    return library(x) != "numpy" and {"task", "worker", "label"} <= set(x.columns)
+
+
+def dress(values: npt.NDArray[Any], x: Any, tasks: Any) -> Any:
+    """One value a task in the library of x; `tasks` names them where x is a long table."""
+    kind = library(x)
+    if kind == "pandas":
+        import pandas as pd
+
+        index = x.index if tasks is None else pd.Index(tasks.to_list(), name="task")
+        return pd.Series(values, index=index, name="label")
+    if kind == "polars":
+        import polars as pl
+
+        series = pl.Series("label", values.tolist() if values.dtype == object else values)
+        return series if tasks is None else pl.DataFrame([tasks.rename("task"), series])
+    return values
+
+
+def dress_proba(posterior: F8, x: Any, classes: npt.NDArray[Any], tasks: Any) -> Any:
+    """One row a task and one column a class, in the library of x."""
+    kind = library(x)
+    if kind == "pandas":
+        import pandas as pd
+
+        index = x.index if tasks is None else pd.Index(tasks.to_list(), name="task")
+        return pd.DataFrame(posterior, index=index, columns=classes)
+    if kind == "polars":
+        import polars as pl
+
+        frame = pl.DataFrame({str(name): posterior[:, code] for code, name in enumerate(classes.tolist())})
+        return frame if tasks is None else frame.insert_column(0, tasks.rename("task"))
+    return posterior

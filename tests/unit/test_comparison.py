@@ -1,0 +1,63 @@
+"""cw.compare as a library function: the same for any number of processes, agreement and disputes by hand."""
+
+from __future__ import annotations
+
+import numpy as np
+import polars as pl
+import pytest
+from polars.testing import assert_frame_equal
+
+import crowdwise as cw
+
+from ..conftest import planted
+
+FEW = ["majority_vote", "dawid_skene", "one_coin"]
+
+
+def test_processes_change_nothing_but_the_times():
+    votes, truth, _ = planted(n=120, m=9, k=3, labels=4)
+    answers = dict(enumerate(truth.tolist()))
+    one = cw.compare(votes, [*FEW, "sml"], truth=answers, resamples=50)
+    two = cw.compare(votes, [*FEW, "sml"], truth=answers, resamples=50, jobs=2)
+    assert_frame_equal(one.methods.drop("cpu_seconds"), two.methods.drop("cpu_seconds"))
+    assert_frame_equal(one.agreement, two.agreement)
+    assert_frame_equal(one.tasks, two.tasks)
+
+
+def test_agreement_and_disputes_are_what_the_labels_say():
+    votes, _, _ = planted(n=150, m=9, k=3, labels=3, low=0.4, high=0.7)
+    found = cw.compare(votes, FEW, folds=0)
+    labels = {name: cw.method(name).fit(votes).labels for name in FEW}
+    for row in found.agreement.to_dicts():
+        for other in FEW:
+            assert row[other] == pytest.approx((labels[row["method"]] == labels[other]).mean())
+    pairs = [labels[a] != labels[b] for a, b in (FEW[:2], FEW[1:], FEW[::2])]
+    by_hand = dict(enumerate(np.mean(pairs, axis=0)))
+    assert dict(found.tasks.select("task", "disagreement").iter_rows()) == pytest.approx(by_hand)
+    assert found.tasks["disagreement"].is_sorted(descending=True)
+    assert (found.disputed(5)["disagreement"] > 0).all()
+    assert found.methods["held_out"].is_null().all()
+
+
+def test_held_out_and_truth_see_who_is_better():
+    """Where some workers are spammers, the one-coin model predicts and decides better than the vote."""
+    votes, truth, _ = planted(n=600, m=20, k=2, labels=5, low=0.5, high=0.95)
+    found = cw.compare(votes, ["majority_vote", "one_coin"], truth=dict(enumerate(truth.tolist()))).methods
+    vote, coin = found.to_dicts()
+    assert coin["held_out"] > vote["held_out"] + 2 * coin["held_out_error"] / 10
+    assert coin["accuracy"] > vote["accuracy"]
+    assert vote["n"] == 600
+
+
+def test_truth_of_some_tasks_and_what_nobody_can():
+    votes = cw.Annotations.from_arrays([1, 1, 2, 2], ["a", "b", "a", "b"], ["x", "y", "y", "y"])
+    found = cw.compare(votes, ["majority_vote", "wawa"], truth={1: "x"})
+    assert found.tasks.filter(pl.col("task") == 1)["true"].to_list() == ["x"]
+    assert found.tasks.filter(pl.col("task") == 2)["true"].to_list() == [None]
+    with pytest.raises(cw.DataError, match="needs gold"):
+        cw.compare(votes, ["gold_majority_vote"])
+    with pytest.raises(cw.DataError, match="do the task ids match"):
+        cw.compare(votes, FEW, truth={"elsewhere": "x"})
+    single = cw.Annotations.from_arrays([1, 2], ["a", "b"], ["x", "y"])
+    alone = cw.compare(single, ["majority_vote"])
+    assert "no held-out score" in alone.notes[0]
