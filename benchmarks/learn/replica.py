@@ -8,6 +8,7 @@ Two balanced classes, x ~ N(±e1, I) in ten dimensions (a perfect classifier is 
 from __future__ import annotations
 
 import argparse
+import time
 from dataclasses import dataclass
 
 import numpy as np
@@ -23,6 +24,8 @@ from crowdwise.learn.methods.vanilla import Vanilla
 from crowdwise.learn.nets import make_net
 from crowdwise.learn.optimizers import make_optimizers
 from crowdwise.learn.sweep import sweep_both
+
+from .page import table, write_section
 
 N, EPOCHS, BATCH, RATE = 4000, 60, 64, 1e-2
 # P(right | class 0), P(right | class 1) of the experts A to E.
@@ -48,10 +51,16 @@ REFERENCE = {
     "2, 30": (0.839, 0.839, 0.839, 0.906, 0.819, 0.838, 0.910, 0.813, 0.814, 0.499),
     "3, 30": (0.839, 0.838, 0.838, 0.864, 0.819, 0.724, 0.750, 0.838, 0.838, 0.711),
 }
+ABOUT = """Two balanced classes, x ~ N(±e1, I) in ten dimensions (a perfect classifier is right in .841), 4,000 tasks to
+train and 4,000 to test, each labelled by five experts of accuracies .6 to .9 and by juniors: none (case 1), constant
+class 0 (case 2), copies of two experts (case 3). A linear net, Adam 1e-2 for net and workers, batches of 64, 60 epochs;
+no epoch is chosen. d: the classifier, dc: the forecaster, which sees the test task's labels too, aggregator: the labels
+alone; EM: `agg_net` with an E-step every two epochs, MV: `vanilla` on the hard majority. Constant juniors break
+training on the majority, copies break deep EM, and Max-MIG is the same everywhere."""
 METHODS = ("max_mig-kl", "max_mig-chi2", "max_mig-js", "agg_net", "ccem", "trace", "vanilla")
 
 
-def draw(case: Case, rng: np.random.Generator, n: int = N) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
+def draw(case: Case, rng: np.random.Generator, n: int) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
     """x[n, 10], truth[n] and labels[n, worker]."""
     truth = rng.permutation(np.arange(n) % 2)
     x = rng.normal(size=(n, 10))
@@ -75,14 +84,16 @@ def make_method(name: str, crowd: Crowd) -> CrowdMethod:
         return MaxMIG(crowd, divergence=name.removeprefix("max_mig-"))  # type: ignore[arg-type]
     if name == "agg_net":
         return AggNet(crowd, inner=2)  # thirty rounds of two epochs
-    return {"ccem": CCEM, "trace": Trace, "vanilla": Vanilla}[name](crowd)
+    if name == "vanilla":
+        return Vanilla(crowd, targets="hard")
+    return {"ccem": CCEM, "trace": Trace}[name](crowd)
 
 
 def run(case: Case, name: str, seed: int) -> dict[str, float]:
     """Test accuracy of the classifier (d), the forecaster (dc) and, for Max-MIG, the labels alone."""
     rng = np.random.default_rng([seed, CASES.index(case)])
-    x, _, labels = draw(case, rng)
-    test_x, truth, test_labels = draw(case, rng)
+    x, _, labels = draw(case, rng, N)
+    test_x, truth, test_labels = draw(case, rng, N)
     data, test = data_of(x, labels), data_of(test_x, test_labels)
     torch.manual_seed(seed)
     model = CrowdModel(make_net("linear", (10,), 2), make_method(name, data.crowd))
@@ -107,28 +118,44 @@ def columns_of(name: str, found: dict[str, float]) -> dict[str, float]:
     return {title[name]: found["d"]}
 
 
+def table_of(found: dict[tuple[str, str], list[float]]) -> str:
+    """Means and standard deviations over seeds, and the reference, as Markdown."""
+    rows, gaps = [], []
+    for case in CASES:
+        values = [found[case.name, column] for column in COLUMNS]
+        rows.append([case.name, "here", *(f"{np.mean(v):.3f}" for v in values)])
+        rows.append(["", "sd", *(f"{np.std(v):.3f}" for v in values)])
+        rows.append(["", "reference", *(f"{r:.3f}" for r in REFERENCE[case.name])])
+        for column, v, r in zip(COLUMNS, values, REFERENCE[case.name], strict=True):
+            gaps.append((abs(float(np.mean(v)) - r), f"{column} in case {case.name}"))
+    worst, where = max(gaps)
+    seeds = len(next(iter(found.values())))
+    return (
+        f"{table(['case, juniors', '', *COLUMNS], rows)}\n\n{seeds} seeds; the reference is the mean of three of its "
+        f"own. Largest difference of a mean: {worst:.3f} ({where}). {sum(gap > 0.015 for gap, _ in gaps)} of "
+        f"{len(gaps)} cells differ by more than .015."
+    )
+
+
 def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("--seeds", type=int, default=10)
-    parser.add_argument("--first", type=int, default=0, help="the first seed, to share a run out")
-    seeds = parser.parse_args()
+    parser.add_argument("--minutes", type=float, default=float("inf"), help="begin no seed after this much CPU time")
+    parser.add_argument("--write", action="store_true", help="write the section of docs/benchmarks/learn.md")
+    asked = parser.parse_args()
     torch.set_num_threads(1)
-    print("| case, juniors | | " + " | ".join(COLUMNS) + " |")
-    print("|" + " --- |" * (len(COLUMNS) + 2))
-    worst = 0.0
-    for case in CASES:
-        found: dict[str, list[float]] = {column: [] for column in COLUMNS}
-        for seed in range(seeds.first, seeds.first + seeds.seeds):
+    found: dict[tuple[str, str], list[float]] = {(case.name, column): [] for case in CASES for column in COLUMNS}
+    for seed in range(asked.seeds):
+        for case in CASES:
             for name in METHODS:
                 for column, value in columns_of(name, run(case, name, seed)).items():
-                    found[column].append(value)
-        means = [float(np.mean(found[column])) for column in COLUMNS]
-        spread = [float(np.std(found[column])) for column in COLUMNS]
-        worst = max(worst, *(abs(a - b) for a, b in zip(means, REFERENCE[case.name], strict=True)))
-        print(f"| {case.name} | here | " + " | ".join(f"{m:.3f}" for m in means) + " |", flush=True)
-        print("| | sd | " + " | ".join(f"{s:.3f}" for s in spread) + " |")
-        print("| | reference | " + " | ".join(f"{r:.3f}" for r in REFERENCE[case.name]) + " |", flush=True)
-    print(f"\nlargest difference of a mean: {worst:.3f}")
+                    found[case.name, column].append(value)
+        print(f"seed {seed}: {time.process_time() / 60:.1f} minutes of CPU\n{table_of(found)}", flush=True)
+        if asked.write:
+            write_section("replica", "Max-MIG's five cases", f"python -m benchmarks.learn.replica --seeds {seed + 1}",
+                          f"{ABOUT}\n\n{table_of(found)}")  # fmt: skip
+        if time.process_time() > 60 * asked.minutes:
+            break
 
 
 if __name__ == "__main__":

@@ -1,4 +1,4 @@
-"""The crowd of the deepBP paper: a (3, 4)-regular graph of one-coin workers, and extreme spammers who label everything."""
+"""The crowd of the deepBP paper: one-coin workers on a regular graph, and extreme spammers who label everything."""
 
 from __future__ import annotations
 

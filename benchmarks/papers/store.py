@@ -1,4 +1,4 @@
-"""Results that survive an interruption: every finished cell is a line in the cache; Parquet beside the page at the end."""
+"""Results that survive an interruption: every finished cell is a line in the cache; Parquet beside the page."""
 
 from __future__ import annotations
 

@@ -13,8 +13,8 @@ from .store import PAGES
 HEAD = """# The papers' experiments
 
 Each row is a claim of a paper and what came out here; the page behind it has the tables, the settings and the command.
-Epochs and methods are never chosen by test truth. *Reproduced in direction*: the order or the effect is the paper's, the
-figures differ (the page says why).
+Epochs and methods are never chosen by test truth. *Reproduced in direction*: the order or the effect is the paper's,
+the figures differ (the page says why).
 """
 
 

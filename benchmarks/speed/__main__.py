@@ -11,6 +11,7 @@ from pathlib import Path
 from . import machine
 from .child import ROOT
 from .cli import cli
+from .crowdlab import crowdlab
 from .em import em, squarem
 from .memory import memory
 from .methods import methods
@@ -29,6 +30,7 @@ SECTIONS = {
     "read": read,
     "cli": cli,
     "squarem": squarem,
+    "crowdlab": crowdlab,
     "methods": methods,
     "million": million,
 }

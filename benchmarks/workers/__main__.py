@@ -41,6 +41,11 @@ def spammer_rows(seeds: int) -> list[list[str]]:
     return rows
 
 
+def ring_seeds(seeds: int) -> int:
+    """Large crowds: fewer of them."""
+    return max(seeds // 4, 2)
+
+
 def ring_rows(seeds: int) -> list[list[str]]:
     rows = []
     for kind, share in (("colluders", 0.1), ("colluders", 0.2), ("colluders", 0.3), ("copiers", 5 / 60), ("none", 0.0)):
@@ -69,32 +74,50 @@ def alpha_seconds() -> float:
     return float(best)
 
 
-def page(seeds: int, crowds: int) -> str:
-    skill = coverage.skill_coverage(crowds, METHOD)
-    agree = coverage.agreement_coverage(crowds)
-    covered = [[name, f"{np.mean(hits):.3f}", f"{len(hits):,}"] for name, hits in {**skill, **agree}.items()]
-    for row in covered:
+def coverage_rows(crowds: range) -> list[list[str]]:
+    found = {**coverage.skill_coverage(crowds, METHOD), **coverage.agreement_coverage(crowds)}
+    rows = [[name, f"{np.mean(hits):.3f}", f"{len(hits):,}"] for name, hits in found.items()]
+    for row in rows:
         print(*row, flush=True)
-    real = [flags.removal(name) for name in flags.PUBLISHED]
-    for row in real:
+    return rows
+
+
+def removal_rows() -> list[list[str]]:
+    rows = [flags.removal(name) for name in flags.PUBLISHED]
+    for row in rows:
         print(*row, flush=True)
+    return rows
+
+
+def page(
+    seeds: int,
+    crowds: int,
+    spammers: list[list[str]],
+    rings: list[list[str]],
+    covered: list[list[str]],
+    removed: list[list[str]],
+    seconds: float,
+) -> str:
     return f"""# Workers
 `python -m benchmarks.workers` ({date.today()}, crowdwise {cw.__version__}, numpy {np.__version__}, Python
-{platform.python_version()}). Method: `{METHOD}` with its defaults, {seeds} seeds, {crowds} crowds for the coverage.
+{platform.python_version()}). Method: `{METHOD}`, its defaults, {seeds} seeds ({ring_seeds(seeds)} for the
+rings), {crowds} crowds for the coverage.
 
 ## Spammers
-50 workers with 30 to 200 labels each on 600 tasks: 33 honest ones of accuracy .65 to .95, two experts on the rarest class
-(one mixes up all other classes, one calls them all by the commonest name), and five spammers of each sort: guessing evenly,
-guessing by the class prior, always one class. AUC of the log odds spammer : honest; the ceiling is the same score with the
-true labels in place of what the others say. Caught and honest workers flagged are for `constant` and `random` together.
+50 workers with 30 to 200 labels each on 600 tasks: 33 honest ones of accuracy .65 to .95, two experts on the rarest
+class (one mixes up all other classes, one calls them all by the commonest name), and five spammers of each sort:
+guessing evenly, guessing by the class prior, always one class. AUC of the log odds spammer : honest; the ceiling is the
+same score with the true labels in place of what the others say. Caught and honest workers flagged are for `constant`
+and `random` together, experts being honest.
 
-{table(["crowd", "AUC", "ceiling", "caught", "honest flagged"], spammer_rows(seeds))}
+{table(["crowd", "AUC", "ceiling", "caught", "honest flagged"], spammers)}
 ## Colluders and copiers
 5,000 tasks, 60 workers, three classes, honest workers of accuracy .6 to .9. Colluders give the ring's wrong answer with
-probability .9 and else the truth; copiers hand in one honest worker's answers (95 %), who counts as one of them, because
-the labels alone cannot say who copies whom.
+probability .9 and else the truth; copiers hand in one honest worker's answers (95 %), who counts as one of them,
+because the labels alone cannot say who copies whom. With 5 labels per task two workers meet on 28 tasks, with 10 on
+127.
 
-{table(["others", "labels per task", "way", "recall", "precision", "honest flagged"], ring_rows(max(seeds // 4, 2)))}
+{table(["others", "labels per task", "way", "recall", "precision", "honest flagged"], rings)}
 ## Coverage of 95 % intervals
 Skill, recall and spammer score: 300 tasks, 20 one-coin workers (.55 to .95), 4 to 8 labels per task, 2 to 4 classes.
 Agreement: 60 to 300 tasks, 2 to 7 workers, one-coin or Dirichlet confusions, uneven classes, gaps in some crowds; the
@@ -103,13 +126,13 @@ truth is the coefficient of endlessly many tasks of the same workers.
 {table(["interval", "coverage", "intervals"], covered)}
 ## Removal by cross-covariance
 Accuracy with ties shared, before → after; orphans are tasks with labels of removed workers only, whose labels are kept.
-The tutorial's column is its majority vote / EM after removal (workers removed). Its EM is not the one here: without removal
-it has .88 / .834 / .871 on the three sets, `dawid_skene` has what the table shows. The weight of small overlaps
+The tutorial's column is its majority vote / EM after removal (workers removed). Its EM is not the one here: without
+removal it has .88 / .834 / .871 on the three sets, `dawid_skene` has what the table shows. The weight of small overlaps
 (`covariance.PSEUDO`) was settled with these three sets in view, so their figures are no independent check.
 
-{table(["set", "removed", "orphans", "majority_vote", "dawid_skene", "hierarchical", "tutorial"], real)}
+{table(["set", "removed", "orphans", "majority_vote", "dawid_skene", "hierarchical", "tutorial"], removed)}
 ## Speed
-Krippendorff's alpha of 1,000,000 labels, ten classes: {alpha_seconds():.2f} CPU seconds.
+Krippendorff's alpha of 1,000,000 labels, ten classes: {seconds:.2f} CPU seconds.
 """
 
 
@@ -119,7 +142,17 @@ def main() -> None:
     parser.add_argument("--quick", action="store_true", help="two seeds and twenty crowds")
     options = parser.parse_args()
     warnings.simplefilter("ignore", cw.CrowdwiseWarning)
-    options.output.write_text(page(2 if options.quick else 20, 20 if options.quick else 500), encoding="utf-8")
+    seeds, crowds = (2, 20) if options.quick else (20, 500)
+    text = page(
+        seeds,
+        crowds,
+        spammer_rows(seeds),
+        ring_rows(ring_seeds(seeds)),
+        coverage_rows(range(crowds)),
+        removal_rows(),
+        alpha_seconds(),
+    )
+    options.output.write_text(text, encoding="utf-8")
     print(f"written to {options.output.name}")
 
 

@@ -38,17 +38,17 @@ def population(crowd: simulate.Crowd) -> dict[str, float]:
     }
 
 
-def agreement_coverage(n_crowds: int, seed: int = 0) -> dict[str, list[bool]]:
+def agreement_coverage(crowds: range) -> dict[str, list[bool]]:
     """Whether each coefficient's interval holds the population value, crowd by crowd."""
-    rng = np.random.default_rng(seed)
     inside: dict[str, list[bool]] = {}
-    for i in range(n_crowds):
+    for i in crowds:
+        rng = np.random.default_rng(i)
         k, m, n = int(rng.integers(2, 5)), int(rng.integers(2, 8)), int(rng.integers(60, 301))
         groups = [simulate.DirichletConfusion(m)] if i % 2 else [simulate.OneCoin(m, low=0.6, high=0.95)]
         prior = rng.dirichlet(np.full(k, 3.0))
         # Gaps at random, and with them tasks of different numbers of labels, in a third of the crowds.
         gaps = simulate.MissingAtRandom(0.7) if i % 3 == 0 and m > 3 else simulate.Dense()
-        crowd = simulate.crowd(n, k, groups, gaps, class_prior=prior, seed=seed + i)
+        crowd = simulate.crowd(n, k, groups, gaps, class_prior=prior, seed=i)
         truth = population(crowd)
         for c in agreement(crowd.annotations):
             name = c.name.partition(",")[0]
@@ -57,14 +57,14 @@ def agreement_coverage(n_crowds: int, seed: int = 0) -> dict[str, list[bool]]:
     return inside
 
 
-def skill_coverage(n_crowds: int, method: str, seed: int = 0) -> dict[str, list[bool]]:
-    """Whether the intervals of skill, recall, precision and spammer score hold the truth, worker by worker."""
-    rng = np.random.default_rng(seed)
+def skill_coverage(crowds: range, method: str) -> dict[str, list[bool]]:
+    """Whether the intervals of skill, recall and spammer score hold the truth, worker by worker."""
     inside: dict[str, list[bool]] = {"skill": [], "recall": [], "spammer score": []}
-    for i in range(n_crowds):
+    for i in crowds:
+        rng = np.random.default_rng(i)
         k, labels = int(rng.integers(2, 5)), int(rng.integers(4, 9))
         groups = [simulate.OneCoin(20, low=0.55, high=0.95)]
-        crowd = simulate.crowd(300, k, groups, simulate.PerTask(labels), seed=seed + i)
+        crowd = simulate.crowd(300, k, groups, simulate.PerTask(labels), seed=i)
         result = cw.method(method).fit(crowd.annotations)
         true = np.einsum("k,wkk->w", crowd.class_prior, crowd.confusion)
         inside["skill"] += ((result.skill_low <= true) & (true <= result.skill_high)).tolist()

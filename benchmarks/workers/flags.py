@@ -69,13 +69,11 @@ def ring(kind: str, share: float, labels: int | None, seed: int) -> tuple[simula
     """5,000 tasks, 60 workers, three classes: a ring of colluders, or five copiers of one; who is meant by a flag."""
     n = round(60 * share)
     honest = simulate.OneCoin(60 - n, low=0.6, high=0.9)
-    others = {
-        "colluders": [simulate.Colluder(n, p_corr=0.9)],
-        "copiers": [simulate.Copier(n, of=0, member=7)],
-        "none": [],
-    }
+    others: list[simulate.Group] = []
+    if kind != "none":
+        others = [simulate.Colluder(n, p_corr=0.9) if kind == "colluders" else simulate.Copier(n, of=0, member=7)]
     assignment = simulate.Dense() if labels is None else simulate.PerTask(labels)
-    crowd = simulate.crowd(5000, 3, [honest, *others[kind]], assignment, seed=seed)
+    crowd = simulate.crowd(5000, 3, [honest, *others], assignment, seed=seed)
     bad = np.array([k != "one_coin" for k in crowd.kind])
     if kind == "copiers":
         bad[7] = True  # who copies whom, the labels alone cannot say

@@ -180,7 +180,7 @@ PARQUET = {
     "damaged": lambda c: c[:4] + b"\xff" * 60 + c[64:],
 }
 
-# What leaves a file readable: a plain table of JSON lines may have other keys twice, and packed members hide their text.
+# What leaves a file readable: a plain table of JSON lines may have other keys twice; packed members hide their text.
 READABLE = {("llm_judge", "a key twice"), ("cvat zips", "members in latin-1")}
 
 

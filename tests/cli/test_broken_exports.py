@@ -42,6 +42,7 @@ def test_there_are_many_and_all_differ():
 
 LS = SAMPLES["label_studio"].content
 PAIR = label_studio((1, [annotation(7, result("best", "pairwise", {"selected": "left"}))]))
+WORDS = result("q", "taxonomy", {"taxonomy": ["a"]})
 TWO = label_studio((1, [annotation(7, choice("a"), choice("b", name="mood"))]))
 LIST = {"id": 1, "annotations": ["a"], "annotators": ["x", "y"]}
 USERS = {"id": 1, "q.responses": ["a", "b"], "q.responses.users": ["x"], "q.responses.status": ["submitted"]}
@@ -53,7 +54,7 @@ WRONG = [
     ("no such question", "e.json", LS, "--question x", "e.json has no question 'x'; it has 'sent'"),
     ("pairs", "e.json", PAIR, "", "'best' compares two items, which is not supported yet"),
     ("several choices", "e.json", label_studio((1, [annotation(7, choice("a", "b"))])), "", "--multiple join"),
-    ("all skipped", "e.json", label_studio((1, [annotation(7, was_cancelled=True)])), "", "every annotation was skipped"),
+    ("all skipped", "e.json", label_studio((1, [annotation(7, was_cancelled=True)])), "", "annotation was skipped"),
     ("nothing chosen", "e.json", label_studio((1, [annotation(7)])), "", "no annotation has a choice"),
     ("tasks only", "e.json", label_studio((1, []), (2, [])), "", "e.json: no annotation has a choice"),
     ("nobody", "e.json", label_studio((1, [annotation(None, choice("a"))])), "", "1 no worker | right file"),
@@ -63,17 +64,16 @@ WRONG = [
     ("label is an object", "e.json", label_studio((1, [annotation(7, choice({"a": 1}))])), "", 'sent is {"a": 1}'),
     ("worker is a list", "e.json", label_studio((1, [annotation([7], choice("a"))])), "", "completed_by is [7]"),
     ("task is an object", "e.json", label_studio(({"a": 1}, [annotation(7, choice("a"))])), "", "the task's id is"),
-    ("taxonomy of words", "e.json", label_studio((1, [annotation(7, result("q", "taxonomy", {"taxonomy": ["a"]}))])), "",
-     "q is no list of paths"),
+    ("taxonomy of words", "e.json", label_studio((1, [annotation(7, WORDS)])), "", "q is no list of paths"),
     ("two truths", "e.json", label_studio((1, [annotation(7, choice(x), ground_truth=True) for x in "ab"])), "",
      "task '1' has two different gold labels, 'a', 'b'"),
-    ("himself", "e.json", label_studio((1, [annotation(7, choice(x)) for x in "ab"])), "", "pair carries contradictory"),
+    ("himself", "e.json", label_studio((1, [annotation(7, choice(x)) for x in "ab"])), "", "pair carries contra"),
     ("no such column", "e.json", LS, "--columns task=image", "has no 'image'; it has 'text'"),
     ("columns of others", "e.json", LS, "--columns worker=x", "only task can be named with --columns, got worker"),
     ("not this format", "e.json", LS, "--format mturk", "e.json"),
     ("json as zip", "e.json", LS, "--format doccano", "e.json is no zip archive"),
     ("json as xml", "e.json", LS, "--format cvat", "e.json: not XML"),
-    ("csv as json", "e.csv", MTURK, "--format label_studio", "e.csv, line 1: not JSON"),
+    ("csv as json", "e.csv", MTURK, "--format label_studio", "e.csv, line 1: a JSON object"),
     ("no such format", "e.json", LS, "--format lab", "format must be one of csv, tsv"),
     ("flat, no telling", "e.json", json.dumps([flat("t1", "a", "x")]).encode(), "", "cannot be told | --question NAME"),
     ("flat, free text", "e.json", json.dumps([flat("t1", "a", [{"text": ["x"]}])]).encode(), "--question sent",
@@ -93,12 +93,12 @@ WRONG = [
     ("no output", "e.tsv", TOLOKA.replace(b"OUTPUT:", b"HINT:"), "", "no question with labels to choose from"),
     ("two golds", "e.tsv", TOLOKA.replace(b"t1\tneg\t\t", b"t2\tneg\tpos\t"), "", "task 't2' has two different gold"),
     ("accept is an object", "e.jsonl", jsonl([prodigy("t", "a", [{"id": 1}])]), "", "accept is"),
-    ("everybody's", "e.zip", packed({"all.jsonl": jsonl([{"id": 1, "label": ["a"]}])}), "", "everybody's labels in one"),
+    ("everybody's", "e.zip", packed({"all.jsonl": jsonl([{"id": 1, "label": ["a"]}])}), "", "everybody's labels"),
     ("spans", "e.zip", packed({"a.jsonl": jsonl([{"id": 1, "label": [[0, 1, "x"]]}])}), "", "spans of text"),
     ("zip in zip in zip", "e.zip", nested_zips(), "", "e.zip holds no .xml file"),
     ("two tags", "e.xml", cvat(said_by("ann"), "ann", '<image name="z"><tag label="a"/><tag label="b"/></image>'), "",
      "several labels at once"),
-    ("state without labels", "e.json", b'{"user_id": "a"}', "--format potato", "instance_id_to_label_to_value is missing"),
+    ("state without labels", "e.json", b'{"user_id": "a"}', "--format potato", "label_to_value is missing"),
     ("label is no pair", "e.json", b'{"instance_id_to_label_to_value": {"t": ["x"]}}', "", "not a pair"),
     ("letters in cleanlab", "e.csv", b",a,b\nt1,x,1\nt2,,0\n", "--format cleanlab", "label 'x' | --format wide"),
     ("halves in cleanlab", "e.csv", b",a,b\nt1,0.5,1\nt2,,0\n", "--format cleanlab", "label '0.5'"),
@@ -119,8 +119,8 @@ def test_wrong_export(fails, tmp_path, name, content, arguments, words):
 MIXED = label_studio(*((i, [annotation(7, choice(label))]) for i, label in enumerate([1, "1", 1.0, True, "true"])))
 DATES = label_studio((1, [annotation(7, choice("2026-01-02"), created_at="yesterday", lead_time="long")]))
 SEMICOLONS = MTURK.replace(b",", b";")
-GAPS = jsonl([{"item": "a", "judge": "g", "verdict": "x"}, {"item": "a", "verdict": "y"}, {"judge": "g", "verdict": "y"},
-              {"item": "b", "judge": "g", "verdict": None}, {"item": "c", "judge": "h", "verdict": " "}])  # fmt: skip
+JUDGED = [("a", "g", "x"), ("a", None, "y"), (None, "g", "y"), ("b", "g", None), ("c", "h", " ")]
+GAPS = jsonl({"item": item, "judge": judge, "verdict": verdict} for item, judge, verdict in JUDGED)
 TWICE = jsonl([prodigy("t", "a", ["pos"]), prodigy("t", "a", ["pos"]), prodigy("t", None, ["pos"])])
 EXACT = "exact repeat of task, worker and label"
 

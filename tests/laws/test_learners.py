@@ -19,6 +19,8 @@ from crowdwise.learn.optimizers import make_optimizers  # noqa: E402
 from crowdwise.learn.sweep import sweep_both  # noqa: E402
 from crowdwise.learn.tables import WorkerTable  # noqa: E402
 
+from ..conftest import ROOT  # noqa: E402
+
 N, M, K, D, H = 23, 7, 3, 5, 4  # all different, so that a mixed-up axis shows
 
 # Besides every method as it comes: its other forms.
@@ -137,6 +139,12 @@ def test_the_card_and_the_class_agree(name):
     with torch.no_grad():
         assert (model.method.confusion() is not None) == ("confusion" in card.can)
         assert (model.method.posterior(model.output(batch.x), batch) is not None) == ("forecast" in card.can)
+
+
+def test_every_method_has_a_section_in_the_docs():
+    page = (ROOT / "docs" / "learn" / "methods.md").read_text(encoding="utf-8")
+    sections = [line.removeprefix("## ") for line in page.splitlines() if line.startswith("## ")]
+    assert sections == sorted(registry.LEARNERS)
 
 
 @every

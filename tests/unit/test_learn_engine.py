@@ -174,6 +174,7 @@ def test_batches_pass_over_every_labelled_task_once_and_shards_make_up_the_batch
     whole = list(data.batches(32, seed=3, epoch=2))
     assert sorted(torch.cat([b.task for b in whole]).tolist()) == list(range(N))
     assert [len(b) for b in whole] == [32, 32, 26]
+    assert [len(b) for b in data.batches(89)] == [90]  # a task left over joins the last batch
     for rank in range(2):
         for part, batch in zip(data.batches(32, seed=3, epoch=2, rank=rank, world=2), whole, strict=True):
             assert torch.equal(part.task, batch.task[rank::2])

@@ -22,20 +22,24 @@ from crowdwise.learn.method import last_linear  # noqa: E402
 
 N, M, K, D = 101, 7, 3, 5
 FORMS = [("ccem", {"sparse": True}), ("crowd_layer", {"sparse": True}), ("max_mig", {"prior": "learnt"})]
+ALONE = ["ccem", "doctor_net", "max_mig", "geo_crowd_net_f"]
 CASES = [*((name, {}) for name in sorted(registry.LEARNERS)), *FORMS]
 
 SCRIPT = """
-import json, sys
+import faulthandler, json, sys
 import torch
 from lightning_fabric import Fabric
-from tests.unit.test_learn_processes import CASES, classify, run
+from tests.unit.test_learn_processes import ALONE, CASES, classify, run
 
 def work(fabric, folder):
+    faulthandler.dump_traceback_later(230, exit=True)  # a process that waits for ever is a fault
     found = [run(*case, fabric) for case in CASES]
     # Killed after two of four epochs, as it were, and resumed.
     run("agg_net", {}, fabric, epochs=2, folder=folder)
     found.append(run("agg_net", {}, fabric, epochs=4, folder=folder, resume=True))
     found.append(run("agg_net", {}, fabric, epochs=4))
+    # A batch of one leaves the second process with nothing.
+    found.append([run(name, {}, fabric, epochs=1, batch_size=1) for name in ALONE])
     fitted = classify(fabric)
     found.append([fitted.history_["score"], fitted.history_.best_epoch])
     if fabric.global_rank == 0:
@@ -62,8 +66,8 @@ def planted():
     return x, votes
 
 
-def run(name, params, fabric=None, epochs=3, **how):
-    """The losses of a few epochs; 101 tasks in batches of 25 leave a last batch of one, so one process has none."""
+def run(name, params, fabric=None, epochs=3, batch_size=25, **how):
+    """The losses of a few epochs; the last batch has 26 tasks, the others 25: the halves differ in size."""
     x, votes = planted()
     crowd = Crowd.of(votes)
     torch.manual_seed(0)
@@ -75,7 +79,7 @@ def run(name, params, fabric=None, epochs=3, **how):
     if name == "known_confusion":
         params["confusion"] = np.full((M, K, K), 0.1) + 0.7 * np.eye(K)
     model = CrowdModel(net, cls(crowd, **params))
-    history = train(model, CrowdData(x, crowd), epochs=epochs, batch_size=25, fabric=fabric, **how)
+    history = train(model, CrowdData(x, crowd), epochs=epochs, batch_size=batch_size, fabric=fabric, **how)
     return history["loss"]
 
 
@@ -87,9 +91,8 @@ def classify(fabric=None):
 @pytest.fixture(scope="module")
 def found(tmp_path_factory):
     folder = tmp_path_factory.mktemp("two")
-    (folder / "two.py").write_text(SCRIPT)
     done = subprocess.run(
-        [sys.executable, "-c", SCRIPT, str(folder)], capture_output=True, text=True, timeout=300, check=False
+        [sys.executable, "-c", SCRIPT, str(folder)], capture_output=True, text=True, timeout=240, check=False
     )
     assert done.returncode == 0, done.stderr[-2000:]
     return json.loads((folder / "found.json").read_text())
@@ -101,7 +104,11 @@ def test_two_processes_have_the_losses_of_one(found, number):
 
 
 def test_two_processes_resume_together(found):
-    assert found[-3] == found[-2]
+    assert found[-4] == found[-3]
+
+
+def test_a_process_without_tasks_waits_for_the_others(found):
+    assert np.allclose(found[-2], [run(name, {}, epochs=1, batch_size=1) for name in ALONE], rtol=1e-4)
 
 
 def test_the_classifier_takes_a_fabric(found):

@@ -181,7 +181,7 @@ def overlap(votes: Annotations, posterior: F8 | None) -> Overlap:
 
 def flagged(both: Overlap, theta: F8, level: float, excess: float) -> npt.NDArray[np.bool_]:
     """Pairs that agree beyond the fit: significant after Benjamini-Hochberg, and by more than `excess`."""
-    from scipy.stats import norm
+    from scipy.special import ndtr
 
     m = len(theta)
     expected = np.zeros((m, m))
@@ -191,7 +191,7 @@ def flagged(both: Overlap, theta: F8, level: float, excess: float) -> npt.NDArra
     n = both.common[test]
     share = np.clip(expected[test] / n, 1e-6, 1 - 1e-6)
     gap = both.agreed[test] / n - share
-    p = norm.sf(gap / np.sqrt(share * (1 - share) / n))
+    p = ndtr(-gap / np.sqrt(share * (1 - share) / n))
     order = np.argsort(p)
     passed = p[order] <= level * np.arange(1, len(p) + 1) / max(len(p), 1)
     last = np.flatnonzero(passed)

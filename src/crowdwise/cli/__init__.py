@@ -13,7 +13,7 @@ import typer
 
 from .. import __version__
 from ..errors import CrowdwiseError, CrowdwiseWarning
-from . import aggregate, compare, convert, demo, evaluate, inspect, methods, show, simulate, workers
+from . import aggregate, compare, convert, demo, evaluate, inspect, methods, predict, show, simulate, train, workers
 
 app = typer.Typer(
     name="crowdwise",
@@ -30,6 +30,8 @@ app.command("inspect")(inspect.inspect)
 app.command("aggregate")(aggregate.aggregate)
 app.command("evaluate")(evaluate.evaluate)
 app.command("compare")(compare.compare)
+app.command("train")(train.train)
+app.command("predict")(predict.predict)
 app.command("methods")(methods.methods)
 app.command("show")(show.show)
 app.command("workers")(workers.workers)

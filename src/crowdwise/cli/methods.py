@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import fields
+from dataclasses import asdict, fields
 from typing import Annotated, Any
 
 import typer
@@ -28,21 +28,23 @@ def methods(
             _show(about)
         return
     if json:
-        print_json([_about(each) for each in registry.names()])
+        print_json([_about(each) for each in [*registry.names(), *registry.LEARNERS]])
         return
     rows = []
     for each in registry.names():
         card = registry.card(each)
         star = " (default)" if each == registry.DEFAULT else ""
         rows.append([each + star, card.family, card.summary, ", ".join(sorted(card.needs)) or "–"])
-    print_table("", ["method", "family", "what it does", "needs"], rows, stderr=False)
+    print_table("Aggregate votes", ["method", "family", "what it does", "needs"], rows, stderr=False)
+    rows = [[c.name, c.summary, ", ".join(sorted(c.can)) or "–"] for c in registry.LEARNERS.values()]
+    print_table("Train a classifier on features and votes", ["method", "what it does", "gives"], rows, stderr=False)
 
 
 def _about(name: str) -> dict[str, Any]:
     from .. import registry
 
-    card = registry.card(name)
-    cls = registry.get(name)
+    card = registry.LEARNERS.get(name) or registry.card(name)
+    about, parameters, training = _learner(name) if name in registry.LEARNERS else _aggregator(name)
     return {
         "name": name,
         "family": card.family,
@@ -51,15 +53,40 @@ def _about(name: str) -> dict[str, Any]:
         "needs": sorted(card.needs),
         "can": sorted(card.can),
         "default": name == registry.DEFAULT,
-        "parameters": {f.name: f.default for f in fields(cls)},
-        "about": (cls.__doc__ or "").split(">>>")[0].strip(),
+        "parameters": parameters,
+        "training": training,
+        "about": about.split(">>>")[0].strip(),
     }
+
+
+def _aggregator(name: str) -> tuple[str, dict[str, Any], dict[str, Any] | None]:
+    from .. import registry
+
+    cls = registry.get(name)
+    return cls.__doc__ or "", {f.name: f.default for f in fields(cls)}, None
+
+
+def _learner(name: str) -> tuple[str, dict[str, Any], dict[str, Any] | None]:
+    """What the method takes, and how its paper trains it; needs torch."""
+    from ..errors import MissingDependencyError
+
+    try:
+        from ..learn.classifier import method_class, method_parameters
+    except ModuleNotFoundError as error:
+        raise MissingDependencyError(
+            f"{name} needs {error.name}; install it with: pip install 'crowdwise[torch]'"
+        ) from None
+    cls = method_class(name)
+    own = {key: default for key, (_, default) in method_parameters(cls).items()}
+    return cls.__doc__ or "", own, asdict(cls.defaults)
 
 
 def _show(about: dict[str, Any]) -> None:
     out = console(stderr=False)
     out.print(f"{about['name']}: {about['summary']}")
     out.print(f"paper: {about['paper']}")
-    out.print(f"needs: {', '.join(about['needs']) or 'nothing but votes'}; can: {', '.join(about['can'])}")
+    out.print(f"needs: {', '.join(about['needs']) or 'nothing but votes'}; can: {', '.join(about['can']) or '–'}")
     out.print("\n" + "\n".join(line.strip() for line in about["about"].splitlines()))
-    print_table("Parameters", ["name", "default"], [[k, str(v)] for k, v in about["parameters"].items()], stderr=False)
+    for title, found in (("Parameters", about["parameters"]), ("Training", about["training"])):
+        if found:
+            print_table(title, ["name", "default"], [[k, str(v)] for k, v in found.items()], stderr=False)

@@ -156,7 +156,11 @@ def parse_params(method: str, given: list[str] | None) -> dict[str, Any]:
     """name=value pairs as values of the types that the method's parameters have."""
     from .. import registry
 
-    kinds = {f.name: (str(f.type), f.default) for f in fields(registry.get(method))}
+    return parse_pairs(method, given, {f.name: (str(f.type), f.default) for f in fields(registry.get(method))})
+
+
+def parse_pairs(method: str, given: list[str] | None, kinds: dict[str, tuple[str, Any]]) -> dict[str, Any]:
+    """The same for parameters of these types (as written in the code) and defaults, by name."""
     parsed: dict[str, Any] = {}
     for pair in given or []:
         name, equals, text = pair.partition("=")
@@ -173,16 +177,19 @@ def _value(name: str, text: str, kind: str, default: Any) -> Any:
         return None
     if kind.startswith("tuple[") and "str |" not in kind:
         return _list(name, text, kind)
-    if isinstance(default, bool):
+    if "Sequence[float]" in kind:
+        return _list(name, text, kind) if "," in text else text
+    if isinstance(default, bool) or kind.startswith("bool"):
         if text.lower() in ("true", "false"):
             return text.lower() == "true"
         raise ParameterError(f"{name} must be true or false, got {text!r}")
+    whole = isinstance(default, int) or kind.startswith("int")
     try:
-        if isinstance(default, int):
+        if whole:
             return int(text)
         return float(text) if "float" in kind else text
     except ValueError:
-        what = "a whole number" if isinstance(default, int) else "a number"
+        what = "a whole number" if whole else "a number"
         raise ParameterError(f"{name} must be {what}, got {text!r}") from None
 
 

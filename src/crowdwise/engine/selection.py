@@ -31,6 +31,8 @@ I8 = npt.NDArray[np.int64]
 
 # A worker's reading is held to the crowd's by so many labels per class.
 STRENGTH = 10.0
+# Folds are drawn from a stream of their own: a simulated truth is drawn from the seed alone.
+STREAM = 0xF01D
 # No more folds are fitted than hold out so many annotations: their standard error is small by then.
 ENOUGH = 50_000
 
@@ -119,7 +121,7 @@ def splits(annotations: Annotations, *, folds: int = 5, seed: int = 0, enough: i
     if not len(heard) or voters.max() < 2:
         return []
     seat = np.cumsum(first) - 1 - (np.cumsum(voters) - voters)[task]  # 0, 1, 2... within the task
-    begin = np.random.default_rng(seed).integers(folds, size=annotations.n_tasks)
+    begin = np.random.default_rng([seed, STREAM]).integers(folds, size=annotations.n_tasks)
     fold = np.where(voters[task] > 1, (seat + begin[task]) % folds, folds)
     wanted = int(np.clip(np.ceil(enough * folds / (fold < folds).sum()), 1, folds))
     held = [heard[fold == f] for f in np.unique(fold[fold < folds])[:wanted]]

@@ -18,6 +18,8 @@ _HOMES = {
     "CrowdModel": "method",
     "Defaults": "method",
     "Output": "method",
+    "Frozen": "nets",
+    "make_net": "nets",
     "Sweep": "sweep",
     "train": "loop",
     "History": "history",
@@ -36,6 +38,7 @@ if TYPE_CHECKING:
     from .history import History
     from .loop import train
     from .method import CrowdMethod, CrowdModel, Defaults, Output
+    from .nets import Frozen, make_net
     from .sweep import Sweep
 
 __all__ = [
@@ -47,11 +50,13 @@ __all__ = [
     "CrowdMethod",
     "CrowdModel",
     "Defaults",
+    "Frozen",
     "History",
     "JsonLines",
     "Output",
     "Sweep",
     "TensorBoard",
+    "make_net",
     "train",
 ]
 

@@ -27,6 +27,7 @@ from .estimator import Estimator, not_fitted
 from .history import History
 from .loop import train
 from .method import CrowdMethod, CrowdModel, last_linear
+from .methods.known_confusion import aligned
 from .optimizers import make_optimizers
 from .outcome import outcome
 from .selection import HeldOut, Kind, hold_out
@@ -168,16 +169,25 @@ class CrowdClassifier(Estimator):
     def _make_method(self, crowd: Crowd, net: nn.Module) -> CrowdMethod:
         cls = method_class(self.method)
         params = dict(self.params or {})
-        known = [p for p in signature(cls.__init__).parameters if p not in ("self", "crowd", "n_features")]
+        known = method_parameters(cls)
         for name in params:
             if name not in known:
                 raise ParameterError(f"{self.method} has no parameter {name!r}; it has {', '.join(known) or 'none'}")
+        if isinstance(params.get("confusion"), Result):  # matched by names, not by position
+            params["confusion"] = aligned(params["confusion"], self.workers_, self.class_names_)
         if cls.needs_features:
             params["n_features"] = last_linear(net).in_features
         return cls(crowd, **params)
 
     def _device(self) -> torch.device:
-        return torch.device(self.device) if self.fabric is None else torch.device(self.fabric.device)
+        if self.fabric is not None:
+            return torch.device(self.fabric.device)
+        try:
+            return torch.empty(0, device=self.device).device
+        except (RuntimeError, AssertionError) as error:
+            raise ParameterError(
+                f"device {self.device!r} cannot be used here ({str(error).splitlines()[0]}); cpu always can"
+            ) from None
 
     # ---------------------------------------------------------------- using it
     def predict_proba(self, X: Any) -> F8:
@@ -242,6 +252,12 @@ class CrowdClassifier(Estimator):
         return load(Path(folder), net)
 
     result_: Result
+
+
+def method_parameters(cls: type[CrowdMethod]) -> dict[str, tuple[str, Any]]:
+    """The hyper-parameters of a method by name: type as written, and default."""
+    found = signature(cls.__init__).parameters
+    return {n: (str(p.annotation), p.default) for n, p in found.items() if n not in ("self", "crowd", "n_features")}
 
 
 def method_class(name: str) -> type[CrowdMethod]:

@@ -38,12 +38,15 @@ class CrowdData:
         """Shuffled batches of labelled tasks; of each batch this process takes every `world`-th task."""
         tasks = self.crowd.labelled.nonzero().squeeze(1).numpy()
         order = torch.from_numpy(np.random.default_rng([seed, epoch]).permutation(tasks))
-        for step in range(skip, self.steps(size)):
-            yield self.batch(order[step * size : (step + 1) * size], rank=rank, world=world)
+        last = self.steps(size) - 1
+        for step in range(skip, last + 1):
+            end = len(order) if step == last else (step + 1) * size
+            yield self.batch(order[step * size : end], rank=rank, world=world)
 
     def steps(self, size: int) -> int:
-        """Number of batches in an epoch."""
-        return -(-int(self.crowd.labelled.sum()) // size)
+        """Number of batches in an epoch. A task left over joins the last batch: batch norm cannot take one alone."""
+        full, rest = divmod(int(self.crowd.labelled.sum()), size)
+        return full + (rest > 1 or (rest == 1 and not full))
 
     def in_order(self, size: int) -> Iterator[CrowdBatch]:
         """All tasks, labelled or not, in their own order."""

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
@@ -143,10 +144,11 @@ class _Loop:
         for optimizer in self.optimizers:
             optimizer.zero_grad(set_to_none=True)
         loss = torch.stack([term.float() for term in terms.values()]).sum()
-        if not bool(torch.isfinite(loss)):
+        value = float(loss.detach())
+        if not math.isfinite(value):
             bad = [name for name, term in terms.items() if not bool(torch.isfinite(term))] or ["their sum"]
             raise TrainingError(
-                f"the loss term {', '.join(bad)!r} of {self.model.method.name} became {float(loss.detach()):g} in epoch "
+                f"the loss term {', '.join(bad)!r} of {self.model.method.name} became {value:g} in epoch "
                 f"{self.epoch + 1}, step {self.step + 1}; lower the learning rate or scale the features"
             )
         self.processes.backward(loss)

@@ -112,7 +112,12 @@ class CrowdModel(nn.Module):
 
     def forward(self, batch: CrowdBatch) -> Mapping[str, Tensor]:
         """The terms of the loss on a batch."""
-        return self.method.loss(self.output(batch.x), batch)
+        terms = self.method.loss(self.output(batch.x), batch)
+        if len(batch):
+            return terms
+        # A process whose part of a small batch is empty: the others wait for its gradient of every parameter.
+        nothing = torch.stack([0.0 * p.sum() for p in self.parameters() if p.requires_grad]).sum()
+        return {name: term + nothing for name, term in terms.items()}
 
     def output(self, x: Tensor) -> Output:
         """What the net says of x[B, ...]."""

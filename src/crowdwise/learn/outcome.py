@@ -33,9 +33,11 @@ def outcome(fitted: CrowdClassifier, votes: Annotations, data: CrowdData) -> Res
     order = fitted.tasks_.arg_sort().to_numpy()  # a Result's tasks are sorted
     q = posterior.double().numpy()[order]
     history = fitted.history_
+    # Given matrices are the result's own confusion; they are no number to write beside the others.
+    plain = {name: value for name, value in (fitted.params or {}).items() if name != "confusion"}
     return Result(
         method=fitted.method,
-        params={**(fitted.params or {}), "seed": fitted.seed, "epochs": len(history)},
+        params={**plain, "seed": fitted.seed, "epochs": len(history)},
         tasks=fitted.tasks_.gather(order),
         workers=votes.workers,
         classes=votes.classes,

@@ -39,7 +39,8 @@ def save(fitted: CrowdClassifier, folder: Path, *, force: bool = False) -> None:
         "net": fitted.net if isinstance(fitted.net, str) else None,
         "input_shape": list(fitted.input_shape_),
         "n_tasks": len(fitted.tasks_),
-        "params": dict(fitted.params or {}),
+        # Given matrices are in the state dict; everything else must be plain.
+        "params": {name: value for name, value in (fitted.params or {}).items() if name != "confusion"},
         "history": fitted.history_.to_dict(),
         **{name: getattr(fitted, name) for name in _PLAIN},
     }

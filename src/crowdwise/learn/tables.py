@@ -117,7 +117,7 @@ def _dawid_skene(crowd: Crowd) -> Tensor:
     from ..aggregate.dawid_skene import DawidSkene
 
     result = DawidSkene(max_iter=50, tol=1e-4).fit(annotations_of(crowd))
-    return torch.from_numpy(result.confusion).float()
+    return torch.tensor(result.confusion, dtype=torch.float32)
 
 
 def annotations_of(crowd: Crowd) -> Annotations:

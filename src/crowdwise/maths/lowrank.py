@@ -28,7 +28,7 @@ def complete(row: I8, col: I8, value: F8, size: int, rank: int, max_iter: int, t
         else:
             new = _top_sparse(row, col, value - np.einsum("er,er->e", v[row], v[col]), v, rank, step)
         # V is known up to a rotation; its products are not.
-        moved = np.linalg.norm(new @ (new.T @ new) - v @ (v.T @ new)) / max(np.linalg.norm(new), 1e-300)
+        moved = float(np.linalg.norm(new @ (new.T @ new) - v @ (v.T @ new))) / max(float(np.linalg.norm(new)), 1e-300)
         v = new
         if moved < tol:
             break

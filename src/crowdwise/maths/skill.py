@@ -59,7 +59,7 @@ def share_interval(n: F8, hits: F8, doubt: F8, centre: F8, level: float = 0.95) 
     a = PRIOR_STRENGTH * centre + effective * mean
     b = PRIOR_STRENGTH * (1 - centre) + effective * (1 - mean)
     tail = (1 - level) / 2
-    return Skill(mean, betaincinv(a, b, tail), betaincinv(a, b, 1 - tail))
+    return Skill(mean, np.asarray(betaincinv(a, b, tail)), np.asarray(betaincinv(a, b, 1 - tail), dtype=np.float64))
 
 
 def effective_n(n: F8, doubt: F8, share: F8) -> F8:

@@ -51,7 +51,8 @@ class Wide:
         code = np.minimum(np.searchsorted(classes, self.value), len(classes) - 1)
         strange = classes[code] != self.value
         if strange.any():
-            raise InputError(f"X holds the label {self.value[strange][0]!r}, which was not there at fit; fit again")
+            first = self.value[strange][:1].tolist()[0]
+            raise InputError(f"X holds the label {first!r}, which was not there at fit; fit again")
         n, m = self.shape
         return Annotations.from_arrays(
             self.task, self.worker, code, tasks=range(n), workers=range(m), classes=range(len(classes))

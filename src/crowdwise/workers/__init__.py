@@ -11,49 +11,19 @@ Every function takes (Annotations, Result), never a method object, and returns t
 
 from __future__ import annotations
 
-from importlib import import_module
-from typing import TYPE_CHECKING, Any
-
-# name -> module. Looked up when first asked for.
-_HOMES = {
-    "Coefficient": "agreement",
-    "Flag": "flags",
-    "Removal": "removal",
-    "Study": "study",
-    "agreement": "agreement",
-    "agreement_outliers": "outliers",
-    "agreement_table": "agreement",
-    "class_table": "confusions",
-    "collusion_flags": "colluders",
-    "confusion_table": "confusions",
-    "covariance_flags": "covariance",
-    "dependence_groups": "groups",
-    "drift_flags": "drift",
-    "drop_flagged": "removal",
-    "flag_table": "flags",
-    "krippendorff_alpha": "agreement",
-    "learning_curve": "drift",
-    "pair_table": "pairs",
-    "quality": "quality",
-    "robust_outliers": "outliers",
-    "spammer_flags": "spammers",
-    "study": "study",
-}
-
-if TYPE_CHECKING:
-    from .agreement import Coefficient, agreement, agreement_table, krippendorff_alpha
-    from .colluders import collusion_flags
-    from .confusions import class_table, confusion_table
-    from .covariance import covariance_flags
-    from .drift import drift_flags, learning_curve
-    from .flags import Flag, flag_table
-    from .groups import dependence_groups
-    from .outliers import agreement_outliers, robust_outliers
-    from .pairs import pair_table
-    from .quality import quality
-    from .removal import Removal, drop_flagged
-    from .spammers import spammer_flags
-    from .study import Study, study
+from .agreement import Coefficient, agreement, agreement_table, krippendorff_alpha
+from .colluders import collusion_flags
+from .confusions import class_table, confusion_table
+from .covariance import covariance_flags
+from .drift import drift_flags, learning_curve
+from .flags import Flag, flag_table
+from .groups import dependence_groups
+from .outliers import agreement_outliers, robust_outliers
+from .pairs import pair_table
+from .quality import quality
+from .removal import Removal, drop_flagged
+from .spammers import spammer_flags
+from .study import Study, study
 
 __all__ = [
     "Coefficient",
@@ -79,13 +49,3 @@ __all__ = [
     "spammer_flags",
     "study",
 ]
-
-
-def __getattr__(name: str) -> Any:
-    if name not in _HOMES:
-        raise AttributeError(f"module 'crowdwise.workers' has no attribute {name!r}")
-    return getattr(import_module(f".{_HOMES[name]}", __name__), name)
-
-
-def __dir__() -> list[str]:
-    return sorted(__all__)

@@ -2,8 +2,8 @@
 
 1. Groups of dependent workers (`groups`) get one voice, so that they cannot make their own answers the truth.
 2. Every pair's same wrong answers are tested against independent errors, with false-discovery control (`dependence`).
-3. Pairs in excess make groups. Members who are mostly wrong are `colluding`, the others `copying` (who copies whom, the
-   labels alone cannot say).
+3. Pairs in excess make groups; who shares wrong answers with a group as a whole joins it. Members who are mostly wrong
+   are `colluding`, the others `copying` (who copies whom, the labels alone cannot say).
 After Traganitis & Giannakis (2021), doi:10.1109/TSP.2021.3053534. Fails where the ring is larger than the honest rest.
 """
 
@@ -15,7 +15,7 @@ import numpy.typing as npt
 from ..aggregate.find_groups import own_confusions
 from ..annotations import Annotations
 from ..result import Result
-from .dependence import SharedErrors, shared_errors
+from .dependence import SharedErrors, joiners, shared_errors
 from .flags import Flag, examples
 from .groups import group_numbers, posterior_with_one_voice
 from .judgement import Judgement
@@ -40,9 +40,7 @@ def flags_of(judgement: Judgement, level: float = LEVEL) -> list[Flag]:
     votes = judgement.annotations
     if votes.n_classes < 2 or votes.n_workers < 3:
         return []
-    posterior = independent_posterior(judgement)
-    seen = shared_errors(votes, posterior, own_confusions(votes, posterior))
-    hot = np.flatnonzero(seen.in_excess(level, EXCESS))
+    posterior, seen, hot = _pairs_in_excess(judgement, level)
     hits = np.bincount(votes.worker, weights=posterior[votes.task, votes.label], minlength=votes.n_workers)
     right = hits / np.maximum(votes.labels_per_worker, 1)
     out = []
@@ -50,7 +48,23 @@ def flags_of(judgement: Judgement, level: float = LEVEL) -> list[Flag]:
         mine = hot[(seen.first[hot] == w) | (seen.second[hot] == w)]
         mine = mine[np.lexsort((-seen.same_wrong[mine], seen.p_value[mine]))]
         out.append(_flag(votes, posterior, seen, w, mine, float(right[w])))
+    for w, members, pooled in joiners(seen, hot, votes.n_workers, level, EXCESS):
+        out.append(_joined(votes, posterior, w, members, pooled, float(right[w])))
     return out
+
+
+def _pairs_in_excess(judgement: Judgement, level: float) -> tuple[F8, SharedErrors, npt.NDArray[np.int64]]:
+    """The test under the fit; where it finds pairs, again under a posterior in which each group has one voice."""
+    votes, posterior = judgement.annotations, judgement.posterior
+    seen = shared_errors(votes, posterior, own_confusions(votes, posterior))
+    hot = np.flatnonzero(seen.in_excess(level, EXCESS))
+    # A single pair among very many workers cannot have bent the posterior: the search for groups is spared.
+    if len(hot) and (len(hot) > 2 or votes.n_workers <= 300):
+        posterior = independent_posterior(judgement)
+        if posterior is not judgement.posterior:
+            seen = shared_errors(votes, posterior, own_confusions(votes, posterior))
+            hot = np.flatnonzero(seen.in_excess(level, EXCESS))
+    return posterior, seen, hot
 
 
 def independent_posterior(judgement: Judgement) -> F8:
@@ -59,8 +73,7 @@ def independent_posterior(judgement: Judgement) -> F8:
     if len(np.unique(group)) == len(group):
         return judgement.posterior
     posterior = posterior_with_one_voice(judgement.annotations, group)
-    certain = judgement.posterior.max(axis=1) >= 1.0
-    return np.where(certain[:, None], judgement.posterior, posterior)
+    return np.where(judgement.known[:, None], judgement.posterior, posterior)
 
 
 def _flag(
@@ -75,9 +88,25 @@ def _flag(
     )
     if len(names) > 1:
         words += f"; the same with {len(names) - 1} more"
-    name = "colluding" if right < 0.5 else "copying"
     tasks = _same_wrong_tasks(votes, posterior, w, int(other[0]))
-    return Flag(votes.workers[w], name, None, float(seen.p_value[best]), words, tasks, tuple(names))
+    return Flag(votes.workers[w], _name(right), None, float(seen.p_value[best]), words, tasks, tuple(names))
+
+
+def _joined(
+    votes: Annotations, posterior: F8, w: int, members: npt.NDArray[np.int64], pooled: SharedErrors, right: float
+) -> Flag:
+    """The flag of who shares wrong answers with a whole group."""
+    names = tuple(votes.workers.gather(members).to_list())
+    words = (
+        f"agrees with {len(names)} workers of one group on {pooled.same_wrong[0]:.0f} of {pooled.both_wrong[0]:.0f} "
+        f"answers that both have wrong, expected {pooled.expected[0]:.0f} (pair by pair too few to tell)"
+    )
+    tasks = _same_wrong_tasks(votes, posterior, w, int(members[0]))
+    return Flag(votes.workers[w], _name(right), None, float(pooled.p_value[0]), words, tasks, names)
+
+
+def _name(right: float) -> str:
+    return "colluding" if right < 0.5 else "copying"
 
 
 def _same_wrong_tasks(votes: Annotations, posterior: F8, a: int, b: int) -> tuple[object, ...]:

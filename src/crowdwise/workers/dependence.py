@@ -79,6 +79,49 @@ def shared_errors(votes: Annotations, posterior: F8, confusion: F8) -> SharedErr
     return SharedErrors(first, second, common, both_wrong, same, expected, _p_values(same, expected, common))
 
 
+def joiners(
+    seen: SharedErrors, hot: I8, n_workers: int, level: float, excess: float
+) -> list[tuple[int, I8, SharedErrors]]:
+    """Workers in no pair in excess who share wrong answers with a group of such pairs as a whole.
+
+    Where workers met on few tasks no single pair may be significant; all pairs with one group together can be. Each
+    comes with the members he met and the pooled counts; p-values are adjusted for all workers and groups (Bonferroni).
+    """
+    from scipy.sparse import coo_array
+    from scipy.sparse.csgraph import connected_components
+
+    graph = coo_array((np.ones(len(hot)), (seen.first[hot], seen.second[hot])), shape=(n_workers, n_workers))
+    component = connected_components(graph, directed=False)[1]
+    sizes = np.bincount(component, minlength=1)
+    single = sizes[component] == 1
+    out = []
+    for group in np.flatnonzero(sizes > 1).tolist():
+        for w in np.flatnonzero(single).tolist():
+            inside = ((seen.first == w) & (component[seen.second] == group)) | (
+                (seen.second == w) & (component[seen.first] == group)
+            )
+            if inside.sum() < 2:
+                continue
+            pooled = _pool(seen, inside, n_workers * int((sizes > 1).sum()))
+            if pooled.in_excess(level, excess)[0]:
+                members = np.where(seen.first[inside] == w, seen.second[inside], seen.first[inside])
+                out.append((w, members, pooled))
+    return out
+
+
+def _pool(seen: SharedErrors, inside: npt.NDArray[np.bool_], n_tests: int) -> SharedErrors:
+    """Several pairs as one."""
+    from scipy.special import betainc
+
+    common, both, same, expected = (
+        np.array([x[inside].sum()]) for x in (seen.common, seen.both_wrong, seen.same_wrong, seen.expected)
+    )
+    rate = np.clip(expected / common, 1e-9, 1 - 1e-9)
+    p = np.minimum(betainc(np.maximum(same, 1e-9), common - same + 1, rate) * n_tests, 1.0)
+    nobody = np.zeros(1, dtype=np.int64)
+    return SharedErrors(nobody, nobody, common, both, same, expected, p)
+
+
 def _p_values(same: F8, expected: F8, common: F8) -> F8:
     """Binomial tails, against the spread that all pairs show, adjusted for their number.
 
@@ -105,4 +148,6 @@ def _shares(votes: Annotations) -> F8:
 
 
 def _at(matrix: Any, place: tuple[I8, I8]) -> F8:
+    if not len(place[0]):  # scipy makes a sparse array of no places
+        return np.empty(0)
     return np.asarray(matrix.tocsr()[place], dtype=np.float64).ravel()

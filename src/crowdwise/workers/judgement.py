@@ -71,11 +71,20 @@ class Judgement:
             first = np.flatnonzero(np.r_[True, pair[1:] != pair[:-1]])
             own = np.repeat(np.add.reduceat(own, first, axis=0), np.diff(np.r_[first, len(pair)]), axis=0)
         score = np.log(np.maximum(posterior, FLOOR))[votes.task] - own
-        # What is certain (gold) stays certain, whoever is left out.
-        certain = posterior.max(axis=1, initial=0.0)[votes.task] >= 1.0
         out = normalise_rows(score)[0]
-        out[certain] = posterior[votes.task[certain]]
+        known = self.known[votes.task]  # stays known, whoever is left out
+        out[known] = posterior[votes.task[known]]
         return out
+
+    @cached_property
+    def known(self) -> npt.NDArray[np.bool_]:
+        """known[task]: tasks whose truth was given as gold. There all classes but one are exactly impossible."""
+        one = (self.result.posterior != 0).sum(axis=1) == 1
+        if self.result.confusion is not None:
+            return np.asarray(one)
+        # A vote is certain where it is unanimous; beyond that, certainty is gold.
+        votes = self.annotations.votes
+        return np.asarray(one & (votes.max(axis=1, initial=0.0) < votes.sum(axis=1)))
 
     @cached_property
     def posterior(self) -> F8:
@@ -92,7 +101,6 @@ class Judgement:
         from ..maths.kernels import Workspace, em_pass
 
         result = self.result
-        certain = result.posterior.max(axis=1, initial=0.0) >= 1.0
         if result.confusion is not None:
             theta = result.extra.get("theta", result.confusion)
             if _judges_itself(result.method):
@@ -100,13 +108,10 @@ class Judgement:
         else:
             table = self.table(result.posterior[self.annotations.task]) + 0.5
             theta = table / table.sum(axis=2, keepdims=True)
-            votes = self.annotations.votes
-            # A vote is certain where it is unanimous; beyond that, certainty is gold.
-            certain &= votes.max(axis=1, initial=0.0) < votes.sum(axis=1)
         prior = result.extra.get("class_weight", result.class_prior)
         flat = np.ascontiguousarray(np.asarray(theta).transpose(0, 2, 1))
         sharp = em_pass(Workspace.of(self.annotations), flat, np.maximum(prior, FLOOR)).posterior
-        return theta, np.where(certain[:, None], result.posterior, sharp)
+        return theta, np.where(self.known[:, None], result.posterior, sharp)
 
     @cached_property
     def right(self) -> F8:

@@ -20,7 +20,7 @@ F8 = npt.NDArray[np.float64]
 
 # Pairs with fewer common tasks are left out of the means; _DRAWS resamples of up to _RESAMPLED pairs of labels.
 _FEWEST = 10
-_DRAWS = 200
+_DRAWS = 60
 _RESAMPLED = 200_000
 _MOST = 50_000_000
 
@@ -76,9 +76,9 @@ def mean_over_pairs(votes: Annotations, weights: F8, graded: str, seed: int) -> 
         if not len(means) or not np.isfinite(means).all():
             found.append(Coefficient(name, value, n=n, note="too large to resample, or too few tasks: no interval"))
             continue
-        # Tasks drawn twice make pairs look as if they had fewer: the draws lie too low by as much as they differ.
-        low, high = np.quantile(means, [0.025, 0.975]) + value - means.mean()
-        found.append(Coefficient(name, value, min(float(low), value), max(float(high), value), n))
+        # The spread of the draws only: tasks drawn twice make pairs look as if they had fewer, so the draws lie low.
+        half = 2.0 * float(means.std(ddof=1))
+        found.append(Coefficient(name, value, value - half, min(value + half, 1.0), n))
     return found
 
 
@@ -91,6 +91,10 @@ def _mean(seen: Pairs, each: F8) -> tuple[float, int]:
 def _resampled(votes: Annotations, seen: Pairs, seed: int) -> list[Pairs]:
     """The tables of the same pairs in tasks drawn with replacement: a task drawn twice counts twice."""
     rng, n = np.random.default_rng(seed), votes.n_tasks
+    if len(seen.first) == 1:  # one table: drawing tasks is drawing from its cells
+        cells = seen.count.ravel() / seen.n[0]
+        tables = rng.multinomial(int(seen.n[0]), cells, size=_DRAWS).astype(np.float64)
+        return [replace(seen, count=table.reshape(seen.count.shape)) for table in tables]
     wanted = seen.first * votes.n_workers + seen.second
     out = []
     for _ in range(_DRAWS):

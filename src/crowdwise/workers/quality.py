@@ -119,8 +119,9 @@ def spammer_scores(judgement: Judgement) -> tuple[F8, F8, F8]:
         part = table[lo : lo + step]
         drawn = rng.standard_gamma(np.broadcast_to(np.maximum(part, 1e-6), (DRAWS, *part.shape))) + 1e-300
         score = channel.spammer_score(drawn / drawn.sum(axis=3, keepdims=True))
-        plain = channel.spammer_score(part / part.sum(axis=2, keepdims=True))
-        bias = score.mean(axis=0) - plain
+        p, size = part / part.sum(axis=2, keepdims=True), part.sum(axis=2, keepdims=True)
+        plain = channel.spammer_score(p)
+        bias = (p * (1 - p) / (size + 1)).sum(axis=(1, 2)) / k  # the variance of the cells, in the score's units
         out[0, lo : lo + step] = plain - bias
         out[1:, lo : lo + step] = np.quantile(score, [0.025, 0.975], axis=0) - 2 * bias
     out = np.clip(out, 0.0, 1.0)

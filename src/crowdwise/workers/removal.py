@@ -71,7 +71,7 @@ def drop_flagged(
     for flag in flags:
         if flag.name in names:
             reasons[flag.worker] = (*reasons.get(flag.worker, ()), flag.name)
-    bad = annotations.workers.is_in(pl.Series(list(reasons), dtype=annotations.workers.dtype)).to_numpy()
+    bad = np.array([name in reasons for name in annotations.workers.to_list()], dtype=bool)
     gone = bad[annotations.worker]
     left = np.bincount(annotations.task[~gone], minlength=annotations.n_tasks)
     lonely = (annotations.labels_per_task > 0) & (left == 0)

@@ -64,13 +64,17 @@ class Guess:
 
 @dataclass(frozen=True)
 class Head:
-    """The beginning of a file: its first JSON objects, or its header and first rows, or the names of its members."""
+    """The beginning of a file: its first JSON objects, or its header and first rows, or the names of its members.
+
+    `inner` is the first object of an archive's first JSONL file, where it can be read.
+    """
 
     kind: Literal["objects", "table", "archive", "xml", "other"]
     objects: list[dict[str, Any]] = field(default_factory=list)
     header: list[str] = field(default_factory=list)
     rows: list[list[str]] = field(default_factory=list)
     members: list[str] = field(default_factory=list)
+    inner: dict[str, Any] | None = None
     fault: str = ""
 
 

@@ -8,7 +8,7 @@ from pathlib import Path
 from typing import Any
 
 from ...errors import DataError
-from ..archives import member_names
+from ..archives import member_names, members
 from ..csvfile import open_csv
 from ..jsonstream import objects
 from ..parquet import open_parquet
@@ -54,7 +54,7 @@ def look(source: Source, where: str, name: str) -> Head:
     """The beginning of a file; a fault in it is for the reader to report."""
     if (isinstance(source, Path) and source.is_dir()) or starts_with(source, b"PK\x03\x04", b"PK\x05\x06"):
         try:
-            return Head("archive", members=member_names(source, where))
+            return Head("archive", members=member_names(source, where), inner=_inner(source, where))
         except DataError as error:
             return Head("other", fault=str(error))
     try:
@@ -71,6 +71,15 @@ def look(source: Source, where: str, name: str) -> Head:
         some, fault = _some(source, where)
         return Head("objects", objects=some, fault=fault)
     return _table(source, where, name, start)
+
+
+def _inner(source: Source, where: str) -> dict[str, Any] | None:
+    try:
+        for _, content in members(source, where, (".jsonl",)):
+            return next((record for _, record in objects(content, where)), None)
+    except DataError:
+        return None  # the reader will say what is wrong with it
+    return None
 
 
 def _some(source: Source, where: str) -> tuple[list[dict[str, Any]], str]:

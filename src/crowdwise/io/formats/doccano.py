@@ -13,13 +13,14 @@ from .base import LIKELY, NO_ANSWER, Ask, Found, Guess, Head, Rows
 from .cells import text, texts
 
 ENDINGS = (".jsonl", ".json")
+LABELS = ("label", "labels", "cats")  # by version
 
 
 def sniff(head: Head) -> Guess | None:
     """An archive of JSONL files and nothing else."""
-    names = [PurePosixPath(name).name for name in head.members]
-    ours = names and all(name.endswith(ENDINGS) for name in names)
-    if head.kind == "archive" and ours and not any(name.startswith(("user_state", "annotated_")) for name in names):
+    ours = bool(head.members) and all(name.endswith(".jsonl") for name in head.members)
+    labelled = head.inner is None or ("id" in head.inner and any(key in head.inner for key in LABELS))
+    if head.kind == "archive" and ours and labelled:
         return Guess(LIKELY, "it is an archive of JSONL files, one a user")
     return None
 
@@ -47,7 +48,7 @@ def _add(rows: Rows, example: dict[str, Any], worker: str, ask: Ask, at: str) ->
     name = ask.columns.get("task", "id")
     task = text(example.get(name), name, at)
     rows.mention(task)
-    said = example.get("label", example.get("labels", example.get("cats")))
+    said = next((example[key] for key in LABELS if key in example), None)
     if isinstance(said, list) and any(isinstance(each, list | dict) for each in said):
         raise DataError(f"{at}: the labels are spans of text, not classes of it; that is not supported yet")
     labels = texts(said, "label", at)

@@ -12,26 +12,33 @@ from __future__ import annotations
 from typing import Any
 
 import numpy as np
+import numpy.typing as npt
+import polars as pl
 import torch
 from torch import Tensor
 
 from ...errors import DataError, ParameterError
+from ...result import Result
+from ...vocabulary import lookup, quote
 from ..batch import CrowdBatch
 from ..crowd import Crowd
 from ..method import CrowdMethod, Defaults, Output
+
+F8 = npt.NDArray[np.float64]
 
 
 class KnownConfusion(CrowdMethod):
     """`confusion` is worker × true × observed (tensor or array, rows summing to one) or a Result that has it.
 
-    Workers and classes stand in the order of the annotations' own; one matrix true × observed serves all workers.
+    Arrays stand in the order of the annotations' workers and classes; one matrix true × observed serves all workers.
+    A Result is taken in its own order here; CrowdClassifier matches it by names (`aligned`).
     """
 
     name = "known_confusion"
     defaults = Defaults(epochs=50, batch_size=64, lr=1e-3)
     matrices: Tensor
 
-    def __init__(self, crowd: Crowd, *, confusion: Any) -> None:
+    def __init__(self, crowd: Crowd, *, confusion: Any = None) -> None:
         super().__init__(crowd)
         self.register_buffer("matrices", _matrices(confusion, crowd))
 
@@ -47,13 +54,34 @@ class KnownConfusion(CrowdMethod):
         return self.matrices
 
 
+def aligned(result: Result, workers: pl.Series, classes: pl.Series) -> Result | F8:
+    """The result's confusions in the order of these workers and classes; an unknown name is an error."""
+    if result.confusion is None:
+        return result
+    places = []
+    for what, mine, given in (("workers", workers, result.workers), ("classes", classes, result.classes)):
+        at, known = lookup(given, mine)
+        if not known.all():
+            missing = mine.filter(pl.Series(~known))
+            raise DataError(f"the result given as confusion= does not know the {what} {quote(missing)}")
+        places.append(at)
+    worker, label = places
+    return result.confusion[np.ix_(worker, label, label)]
+
+
 def _matrices(confusion: Any, crowd: Crowd) -> Tensor:
     """The given matrices, checked: worker, true, observed."""
+    m, k = crowd.n_workers, crowd.n_classes
+    if confusion is None:
+        if len(crowd):
+            raise ParameterError(
+                "known_confusion needs the matrices: confusion=array (worker, true, observed) or a Result"
+            )
+        confusion = np.full((k, k), 1 / k)  # a mere shape: the matrices come from a file
     given = getattr(confusion, "confusion", confusion)
     if given is None:
         raise ParameterError("the result given as confusion= has no confusion matrices; its method estimates none")
     found = given.detach().cpu() if isinstance(given, Tensor) else torch.from_numpy(np.asarray(given, dtype=float))
-    m, k = crowd.n_workers, crowd.n_classes
     if found.shape == (k, k):
         found = found.expand(m, k, k)
     if found.shape != (m, k, k):

@@ -1,0 +1,73 @@
+"""crowdwise predict: what a trained classifier says of new tasks, with their votes or without."""
+
+from __future__ import annotations
+
+import sys
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated, Any
+
+import typer
+
+from .options import Columns, Duplicates, Force, Format, Repeats
+from .talk import naming, say, tell_ledger
+from .train import Features, load_votes
+
+if TYPE_CHECKING:
+    import polars as pl
+
+
+def predict(
+    folder: Annotated[Path, typer.Argument(help="A folder that train wrote.", metavar="DIR", show_default=False)],
+    features: Features,
+    votes: Annotated[
+        str | None,
+        typer.Option(
+            "--votes", help="Votes on these tasks by workers of the training.", metavar="VOTES", show_default=False
+        ),
+    ] = None,
+    columns: Columns = None,
+    duplicates: Duplicates = Repeats.error,
+    format: Format = None,
+    device: Annotated[str, typer.Option("--device", help="cpu, cuda, cuda:1, mps ...")] = "cpu",
+    output: Annotated[
+        Path | None, typer.Option("-o", "--output", help="A CSV file, instead of stdout.", show_default=False)
+    ] = None,
+    force: Force = False,
+) -> None:
+    """Classify new tasks: task, label, confidence, p_<class>... as CSV on stdout.
+
+    With --votes, features and votes are weighed together (for methods that can: see crowdwise methods).
+    """
+    from ..errors import DataError
+    from ..io.csvcells import to_csv
+    from ..learn import CrowdClassifier
+    from ..learn.features import read_features
+
+    if output is not None and output.exists() and not force:
+        raise DataError(f"{output} is there already; choose another name or say --force")
+    classifier = CrowdClassifier.load(folder)
+    classifier.set_params(device=device)
+    tasks, x = read_features(features)
+    said = None
+    if votes is not None:
+        said = load_votes(votes, columns, duplicates, format)
+        tell_ledger(said.ledger)
+    with naming(features, votes):
+        proba = classifier.predict_proba(x) if said is None else classifier.forecast_proba(x, said, tasks=tasks)
+    names = tasks if tasks is not None else (range(len(x)) if said is None else said.tasks)
+    frame = table(classifier.class_names_, names, proba)
+    text = to_csv(frame, output)
+    if output is None:
+        sys.stdout.write(text)
+    else:
+        say(f"{len(frame):,} tasks written to {output}")
+
+
+def table(classes: pl.Series, tasks: Any, proba: Any) -> pl.DataFrame:
+    """One row a task: task, label, confidence, p_<class>..."""
+    import polars as pl
+
+    best = proba.argmax(axis=1)
+    columns = {"task": tasks, "label": classes.gather(best), "confidence": proba.max(axis=1)}
+    columns |= {f"p_{name}": proba[:, k] for k, name in enumerate(classes.cast(pl.String).to_list())}
+    return pl.DataFrame(columns)
