@@ -5,7 +5,7 @@ BIN := $(VENV)/bin
 PIP := $(BIN)/python -m pip --disable-pip-version-check install --quiet -c constraints.txt
 WORKERS ?= 2
 
-.PHONY: demo test lint types bench bench-speed bench-quality clean
+.PHONY: demo test lint types bench bench-speed bench-quality bench-workers clean
 
 demo: $(VENV)/.demo
 	$(BIN)/crowdwise demo -o demo --force
@@ -20,13 +20,16 @@ lint: $(VENV)/.dev
 types: $(VENV)/.dev
 	$(BIN)/mypy
 
-bench: bench-speed bench-quality
+bench: bench-speed bench-quality bench-workers
 
 bench-speed: $(VENV)/.dev
 	$(BIN)/python -m benchmarks.speed
 
 bench-quality: $(VENV)/.dev
 	$(BIN)/python -m benchmarks.quality
+
+bench-workers: $(VENV)/.dev
+	$(BIN)/python -m benchmarks.workers
 
 # The stamps are renewed whenever the requirements change.
 $(VENV)/bin/python:

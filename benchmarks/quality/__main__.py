@@ -13,6 +13,7 @@ import polars as pl
 
 import crowdwise as cw
 
+from ..speed import machine
 from . import bp_mf, ours, peer, planted, resample, sets
 from .cells import HOME, ROOT
 from .page import page
@@ -23,11 +24,12 @@ KINDS = ("fits", "redundancy", "tasks", "workers", "planted")
 
 def collect(names: list[str], quick: bool, fresh: bool) -> dict[str, pl.DataFrame]:
     """All rows, from the cache where there is one."""
+    draws = 2 if quick else resample.DRAWS
     found = {
         "fits": [*ours.run([*names, *([] if quick else sets.SUBJECTIVE)], fresh=fresh)],
-        "redundancy": resample.redundancy(names, fresh=fresh),
-        "tasks": resample.others(names, "tasks", fresh=fresh),
-        "workers": resample.others(names, "workers", fresh=fresh),
+        "redundancy": resample.redundancy(names, 1 if quick else resample.KEEP_SEEDS, fresh=fresh),
+        "tasks": resample.others(names, "tasks", draws, fresh=fresh),
+        "workers": resample.others(names, "workers", draws, fresh=fresh),
         "planted": planted.run(2 if quick else planted.SEEDS, fresh=fresh),
     }
     found["fits"] += peer.run([*names, *([] if quick else sets.SUBJECTIVE)], fresh=fresh)
@@ -60,7 +62,8 @@ def main() -> None:
         rows = collect(names, options.quick, options.fresh)
         for kind, path in stems.items():
             rows[kind].write_parquet(path)
-    text = page(rows, tuple(names), reference(options.fresh and not options.page, 2 if options.quick else 20))
+    facts = [fact for fact in machine.facts() if fact[0] != "C compiler"]
+    text = page(rows, tuple(names), reference(options.fresh and not options.page, 2 if options.quick else 20), facts)
     options.output.write_text(text, encoding="utf-8")
     print(f"written to {options.output.name}")
 

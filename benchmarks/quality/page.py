@@ -6,7 +6,6 @@ import polars as pl
 
 from crowdwise import registry
 
-from ..speed import machine
 from ..speed.section import table
 from . import ours, peer, resample, sets, tables
 
@@ -18,26 +17,26 @@ and the EM steps of `multi_spa` and `sym_nmf` (bluebird, rte, dog, web), `raykar
 step cap. crowd-kit runs with its own defaults."""
 
 
-def page(rows: dict[str, pl.DataFrame], names: tuple[str, ...], bp_mf: str) -> str:
-    """The whole page."""
+def page(rows: dict[str, pl.DataFrame], names: tuple[str, ...], bp_mf: str, facts: list[tuple[str, str]]) -> str:
+    """The whole page; `facts` say on what it was measured."""
     fits = tables.by_set(rows["fits"])
     default = registry.DEFAULT
     main, ranks = tables.means(fits, names, default)
     seeds = sorted(
         {m for m, n in fits.filter(pl.col("side") == "crowdwise").select("method", "seeds").iter_rows() if n > 1}
     )
-    facts = [[name, value] for name, value in machine.facts() if name not in ("C compiler", "other load")]
     cpu = {side: part["cpu"].sum() for (side,), part in rows["fits"].group_by("side")}
     subjective = tuple(name for name in sets.SUBJECTIVE if name in set(fits["set"]))
     parts = [
         "# Aggregation: quality",
         "Written by `make bench-quality` (`python -m benchmarks.quality`); do not edit by hand. The rows behind it are "
         "in [aggregation.parquet](aggregation.parquet) (fits), from which `--page` writes this page anew.\n",
-        table(["", "measured on"], facts).replace("---:", "---"),
+        table(["", "measured on"], [list(fact) for fact in facts]).replace("---:", "---"),
         f"\nEvery registered method that needs no gold and every classification aggregator of crowd-kit 1.4.2 that "
         f"needs none, default parameters, the same for all sets; truth is used to score only. {TUNED}\n\n"
-        f"Methods that draw count as the mean of {ours.SEEDS} seeds ({', '.join(seeds) or 'none'}); crowd-kit's draw "
-        f"with their default seed. A fit of ours is ended after {ours.LIMIT} CPU s, one of crowd-kit after "
+        f"Methods that draw ({', '.join(seeds) or 'none'}) count as the mean of {ours.SEEDS} seeds on sets of at most "
+        f"{ours.LARGE:,} labels, of one on larger ones; crowd-kit's draw with their default "
+        f"seed. A fit of ours is ended after {ours.LIMIT} CPU s, one of crowd-kit after "
         f"{peer.LIMIT}, and larger sets are then not tried. CPU s: one fit on each set, one process, numba's "
         f"cache warm; all fits behind this page took {cpu.get('crowdwise', 0) / 60:.1f} CPU minutes for crowdwise and "
         f"{cpu.get('crowd-kit', 0) / 60:.1f} for crowd-kit (what was ended not counted).\n",
@@ -82,10 +81,12 @@ def _ranks(ranks: dict) -> str:
 def _sections(rows: dict[str, pl.DataFrame], default: str) -> list[str]:
     parts = []
     if len(rows["redundancy"]):
+        own = rows["redundancy"]
+        names = ", ".join(own["set"].unique(maintain_order=True))
         parts += [
-            f"\n## Fewer labels per task\nMean accuracy / log-loss over {', '.join(resample.DEEP)} with at most "
-            f"so many labels of every task, {resample.KEEP_SEEDS} random choices each.\n",
-            tables.curves(rows["redundancy"], resample.KEPT),
+            f"\n## Fewer labels per task\nMean accuracy / log-loss over {names} "
+            f"with at most so many labels of every task, {own['seed'].n_unique()} random choices each.\n",
+            tables.curves(own, resample.KEPT),
         ]
     for kind, title, about in (
         ("tasks", "Other tasks", "tasks drawn with replacement (a task drawn twice becomes two)"),
@@ -96,7 +97,7 @@ def _sections(rows: dict[str, pl.DataFrame], default: str) -> list[str]:
             n = rows[kind]["set"].n_unique()
             parts += [
                 f"\n## {title}\nMean over the {n} sets of at most {resample.LARGEST:,} labels, {about}; mean ± "
-                f"standard deviation over {resample.DRAWS} draws, and in how many of them the default is ahead.\n",
+                f"standard deviation over {rows[kind]['seed'].n_unique()} draws, and how often the default is ahead.\n",
                 tables.steadiness(rows[kind], default),
             ]
     parts += ["\n## Planted crowds where the model is right\n" + _planted(rows["planted"])]

@@ -40,16 +40,16 @@ def contenders() -> list[str]:
     return [name for name in dict.fromkeys([*few, registry.DEFAULT]) if name in registry.METHODS]
 
 
-def redundancy(names: list[str], *, fresh: bool) -> list[dict[str, Any]]:
+def redundancy(names: list[str], seeds: int, *, fresh: bool) -> list[dict[str, Any]]:
     """Rows of method, set, labels kept per task, seed."""
-    jobs = [(name, r, seed) for name in DEEP if name in names for r in KEPT for seed in range(KEEP_SEEDS)]
+    jobs = [(name, r, seed) for name in DEEP if name in names for r in KEPT for seed in range(seeds)]
     return [_cell("redundancy", method, name, r, seed, fresh) for name, r, seed in jobs for method in contenders()]
 
 
-def others(names: list[str], kind: str, *, fresh: bool) -> list[dict[str, Any]]:
+def others(names: list[str], kind: str, draws: int, *, fresh: bool) -> list[dict[str, Any]]:
     """Rows of method, set and draw, tasks or workers drawn anew; only sets of at most LARGEST labels."""
     small = [name for name in names if len(sets.load(name).annotations) <= LARGEST]
-    jobs = [(name, draw) for name in small for draw in range(DRAWS)]
+    jobs = [(name, draw) for name in small for draw in range(draws)]
     return [_cell(kind, method, name, 0, draw, fresh) for name, draw in jobs for method in contenders()]
 
 

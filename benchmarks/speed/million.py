@@ -50,7 +50,8 @@ def one(plan: Plan, name: str, size: Size) -> list[str]:
     try:
         found = child.run("whole:fit", threads=1, path=plan.crowd(size), method=name, limit=LIMIT, warm=warm)
     except child.JobError as error:
-        return [name, str(size), f"over {LIMIT}", "", "" if "exit code -24" in str(error) else str(error)]
+        ended = str(error).endswith(("code -24", "code -9"))  # by the limit
+        return [name, str(size), f"over {LIMIT}", "", "" if ended else str(error)]
     if found["refusal"]:
         return [name, str(size), "", "", found["refusal"]]
     return [name, str(size), f"{found['cpu']:.1f}", f"{found['iterations']:,}", ""]

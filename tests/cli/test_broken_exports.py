@@ -93,6 +93,7 @@ WRONG = [
     ("no output", "e.tsv", TOLOKA.replace(b"OUTPUT:", b"HINT:"), "", "no question with labels to choose from"),
     ("two golds", "e.tsv", TOLOKA.replace(b"t1\tneg\t\t", b"t2\tneg\tpos\t"), "", "task 't2' has two different gold"),
     ("accept is an object", "e.jsonl", jsonl([prodigy("t", "a", [{"id": 1}])]), "", "accept is"),
+    ("spans by hand", "e.jsonl", jsonl([prodigy("t", "a", ["x"], _view_id="ner_manual")]), "", "ner_manual marks"),
     ("everybody's", "e.zip", packed({"all.jsonl": jsonl([{"id": 1, "label": ["a"]}])}), "", "everybody's labels"),
     ("spans", "e.zip", packed({"a.jsonl": jsonl([{"id": 1, "label": [[0, 1, "x"]]}])}), "", "spans of text"),
     ("zip in zip in zip", "e.zip", nested_zips(), "", "e.zip holds no .xml file"),

@@ -3,8 +3,9 @@
     python tests/golden/compat_cases.py crowdkit N_TABLES OUT.json [CSV ...]
 
 runs N_TABLES random small tables, and the tables in the CSV files, through crowd-kit, in an environment of its own;
-`compat_crowdkit.json` was made so with N_TABLES=8 (crowd-kit 1.4.2, pandas 3.1.1, numpy 2.4.6, scikit-learn 1.7.2:
-from 1.8 on crowd-kit's Wawa, ZeroBasedSkill and GoldMajorityVote crash in predict; the switch below lets them run).
+`compat_crowdkit.json` holds the first 8 tables (MMSR: the first only), floats to eight digits; crowd-kit 1.4.2, pandas
+3.1.1, numpy 2.4.6, scikit-learn 1.7.2. From scikit-learn 1.8 on crowd-kit's Wawa, ZeroBasedSkill and GoldMajorityVote
+crash in predict; the switch in `all_results` lets them run there too.
 Nothing of crowdwise is imported here.
 """
 

@@ -3,8 +3,10 @@
 from __future__ import annotations
 
 import numpy as np
+import polars as pl
 import pytest
-from benchmarks.quality import cells, rank, resample
+from benchmarks.quality import cells, page, rank, resample
+from benchmarks.quality import planted as planted_crowds
 from benchmarks.quality.score import hits, score
 from statsmodels.stats.multitest import multipletests
 
@@ -80,3 +82,34 @@ def test_a_cell_is_run_once(tmp_path, monkeypatch):
         found = cells.cell("kind", {"a": 1}, lambda: ran.append(1) or {"b": len(ran)}, fresh=fresh)
     assert (found, len(ran)) == ({"a": 1, "b": 2}, 2)
     assert cells.version("dawid_skene") != cells.version("one_coin")
+
+
+def made_up(methods, sets, **columns):
+    """Rows with random scores."""
+    rng = np.random.default_rng(0)
+    rows = [{"method": m, "set": s, "seed": i} for m in methods for s in sets for i in range(2)]
+    scores = ("accuracy", "log_loss", "ece", "cpu", "coverage")
+    return pl.DataFrame([{**row, **dict.fromkeys(scores, rng.random()), "error": None, **columns} for row in rows])
+
+
+def test_the_page_is_made_of_its_rows():
+    sets, methods = ("dog", "rte", "web"), resample.contenders()
+    fits = made_up(methods, [*sets, "hs_brexit"], side="crowdwise")
+    failed = {"side": "crowd-kit", "method": "KOS", "set": "web", "seed": 0, "error": "ValueError: two classes"}
+    ran = {"side": "crowd-kit", "method": "KOS", "set": "dog", "seed": 0, "accuracy": 0.5}
+    others = {kind: made_up(methods, sets) for kind in ("tasks", "workers")}
+    kept = pl.concat([made_up(methods, sets, kept=k) for k in resample.KEPT])
+    rows = {
+        "fits": pl.concat([fits, pl.DataFrame([failed, ran])], how="diagonal_relaxed"),
+        "redundancy": kept,
+        "planted": made_up(planted_crowds.contenders(), ["x"], labels=3),
+        **others,
+    }
+    text = page.page(rows, sets, "the end", [("date", "today")])
+    mean = fits.filter((pl.col("method") == "wawa") & pl.col("set").is_in(sets))["accuracy"].mean()
+    assert f"| wawa | {mean:.4f} |" in text
+    assert "| crowd-kit KOS | 1 | 0.5000 (" in text
+    assert "web: ValueError: two classes" in text
+    assert "hs_brexit" in text
+    assert text.count("\n## ") == 6
+    assert text.endswith("the end")

@@ -131,7 +131,11 @@ def test_label_counts_are_filed_under_their_own_class():
 
 def test_majority_ties_go_to_the_classifier_then_the_rarer_class():
     tied = np.array([[0, 1], [0, 0], [0, 0]], dtype=float)
-    assert get_majority_vote_label(tied, np.array([[0.9, 0.1], [0.5, 0.5], [0.5, 0.5]]), verbose=False).tolist() == [0, 0, 0]
+    assert get_majority_vote_label(tied, np.array([[0.9, 0.1], [0.5, 0.5], [0.5, 0.5]]), verbose=False).tolist() == [
+        0,
+        0,
+        0,
+    ]
     assert get_majority_vote_label(tied, verbose=False).tolist() == [1, 0, 0]
 
 

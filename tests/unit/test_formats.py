@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import gzip
 import json
+import tracemalloc
 
 import pytest
 
@@ -316,3 +317,21 @@ def test_optional_columns_of_plain_tables(tmp_path):
     assert asked.workers.rows() == [("ann", "x"), ("bob", "y")]
     with pytest.raises(cw.DataError, match="two different gold labels"):
         read(tmp_path, content.replace(b"b,,a", b"b,,b"), "v.csv", columns={"gold": "gold"})
+
+
+def test_a_large_export_needs_less_memory_than_its_size(tmp_path):
+    task = {
+        "id": 0,
+        "data": {"text": "x" * 3000},
+        "annotations": [annotation(7, choice("a")), annotation(8, choice("b"))],
+    }
+    with (tmp_path / "e.json").open("w") as file:
+        for i in range(5000):
+            file.write(("," if i else "[") + json.dumps(task | {"id": i}))
+        file.write("]")
+    tracemalloc.start()
+    votes = cw.read(tmp_path / "e.json")
+    peak = tracemalloc.get_traced_memory()[1]
+    tracemalloc.stop()
+    assert len(votes) == 10_000
+    assert peak < 0.6 * (tmp_path / "e.json").stat().st_size

@@ -37,7 +37,7 @@ def test_type_checkers_know_every_method():
 
 
 def test_nothing_that_runs_code_from_files():
-    forbidden = re.compile(r"\bpickle\b(?!=)|torch\.load|\beval\(|yaml\.load|allow_pickle=True|\bexec\(")
+    forbidden = re.compile(r"\bpickle\b(?!=)|torch\.load|(?<!\.)\beval\(|yaml\.load|allow_pickle=True|\bexec\(")
     for path in SOURCES:
         for line in path.read_text(encoding="utf-8").splitlines():
             code = line.split("#")[0]

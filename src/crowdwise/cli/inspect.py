@@ -73,10 +73,11 @@ def _sizes(facts: dict[str, Any]) -> list[list[str]]:
     agreement, several, repeats = facts["pairwise_agreement"], facts["tasks_with_several_labels"], facts["repeats"]
     dropped = "; ".join(f"{n:,} {reason}" for reason, n in ledger["dropped"].items())
     numbers = [name for name in ("time", "weight", "duration", "confidence") if facts[f"has_{name}"]]
-    models = facts["models_among_workers"]
+    models, columns = facts["models_among_workers"], facts["columns"]
     return [
         ["format", f"{facts['format']} ({facts['why']})"],
         *([["question", facts["question"]]] if facts["question"] else []),
+        *([["columns", ", ".join(f"{ours} = {theirs}" for ours, theirs in columns.items())]] if columns else []),
         ["rows", f"{ledger['rows_in']:,} in, {ledger['rows_used']:,} used" + (f" ({dropped})" if dropped else "")],
         ["tasks", f"{facts['tasks']:,}"],
         ["workers", f"{facts['workers']:,}" + (f" ({models:,} models)" if models else "")],

@@ -25,7 +25,8 @@ class History:
 
     def to_table(self) -> pl.DataFrame:
         """The rows as a table."""
-        return pl.DataFrame(self.rows, infer_schema_length=None)
+        table = pl.DataFrame(self.rows, infer_schema_length=None)
+        return table.with_columns(pl.col("epoch").cast(pl.Int64)) if self.rows else table
 
     def to_dict(self) -> dict[str, Any]:
         """For JSON."""

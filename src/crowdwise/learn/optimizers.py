@@ -6,6 +6,7 @@ import torch
 from torch import nn
 from torch.optim import Optimizer
 
+from ..errors import ParameterError
 from .method import CrowdModel
 from .tables import WorkerTable
 
@@ -18,6 +19,9 @@ def make_optimizers(
     Weight decay acts on the net alone. SparseAdam moves a worker's row only when he is in the batch, so its numbers
     differ slightly from Adam's.
     """
+    for name, value in (("lr", lr), ("worker_lr", worker_lr), ("weight_decay", weight_decay)):
+        if value is not None and not 0 <= value < 1e30:
+            raise ParameterError(f"{name} must be a number from 0 up, got {value}")
     lazy = {id(t.weight) for t in model.method.modules() if isinstance(t, WorkerTable) and t.sparse}
     slow = lr if worker_lr is None else worker_lr
     dense, sparse = [], []

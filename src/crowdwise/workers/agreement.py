@@ -55,7 +55,7 @@ def agreement(
     `order` lists the classes from low to high; without it an ordinal level takes numbers by size and text by alphabet.
 
     >>> votes = Annotations.from_arrays([1, 1, 2, 2, 3, 3], [*"ababab"], [*"xxyyxy"])
-    >>> [(c.name, round(c.value, 3)) for c in agreement(votes)][:3]
+    >>> [(c.name, round(c.value, 3)) for c in agreement(votes)[:3]]
     [('raw agreement', 0.667), ("Krippendorff's alpha", 0.444), ("Fleiss' kappa", 0.333)]
     """
     from .pairs import mean_over_pairs

@@ -60,9 +60,10 @@ def mean_over_pairs(votes: Annotations, weights: F8, graded: str, seed: int) -> 
     if work > _MOST:
         why = "there are too many pairs of labels to look at every pair of workers"
         return [Coefficient(name, None, reason=why) for name in names]
-    seen = _tables(votes, _FEWEST)
+    fewest = 2 if votes.n_workers == 2 else _FEWEST
+    seen = _tables(votes, fewest)
     if not len(seen.first):
-        why = f"no two workers have {_FEWEST} tasks in common"
+        why = f"no two workers have {fewest} tasks in common"
         return [Coefficient(name, None, reason=why) for name in names]
     drawn = _resampled(votes, seen, seed) if work <= _RESAMPLED else []
     found = []

@@ -182,7 +182,7 @@ def _tell_lost_classes(labels: Labels, chosen: I8) -> None:
     lost = np.setdiff1d(labels.votes.label, chosen)
     if len(lost):
         warnings.warn(
-            f"{len(lost)} classes were said but are no example's consensus: {labels.named(lost).tolist()}; a classifier "
+            f"{len(lost)} classes were said but are nowhere the consensus: {labels.named(lost).tolist()}; a classifier "
             "trained on the consensus will never see them",
             CrowdwiseWarning,
             stacklevel=3,

@@ -26,7 +26,10 @@ def read(source: Source, where: str, ask: Ask) -> Found:
     missing = [column for column in (*MARKS, name) if column not in table.header]
     if missing:
         raise DataError(f"{where} has no column {missing[0]!r}; is it Label Studio's CSV export?")
-    frame = table.read(table.header)
+    wanted = table.header
+    if ask.question in table.header:
+        wanted = [n for n in table.header if n in (*MARKS, name, "created_at", ask.question)]
+    frame = table.read(wanted)
     certain, possible = questions(frame.iter_rows(named=True), name)
     question, notes = choose_question(certain, possible, ask, where)
     rows = Rows()

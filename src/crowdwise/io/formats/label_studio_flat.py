@@ -32,12 +32,10 @@ def questions(records: Iterable[dict[str, Any]], name: str) -> tuple[list[str], 
         for key, value in record.items():
             if key in ALWAYS or key == name:
                 continue
-            certain = _is_control(value) or (
-                not _empty(value) and not _empty(known.get(key)) and known.get(key) != value
-            )
+            certain = _is_control(value) or (not _empty(value) and key in known and known[key] != _mark(value))
             may[key] = may.get(key, False) or certain
             if not _empty(value):
-                known.setdefault(key, value)
+                known.setdefault(key, _mark(value))
     return [key for key, certain in may.items() if certain], list(may)
 
 
@@ -98,6 +96,11 @@ def _labels(value: Any, question: str, at: str) -> list[str]:
             raise DataError(f"{at}: {question} {what or 'holds no choice, rating or taxonomy of the whole task'}")
         found += labels(kind, each, question, at)
     return list(dict.fromkeys(found))
+
+
+def _mark(value: Any) -> Any:
+    """A long text by its hash: what a task's texts are need not be kept."""
+    return hash(value) if isinstance(value, str) and len(value) > 40 else value
 
 
 def _is_control(value: Any) -> bool:

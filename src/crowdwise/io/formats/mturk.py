@@ -18,6 +18,7 @@ from .records import one_of
 
 ANSWER, JSON = "Answer.", "Answer.taskAnswers"
 WORKERS = ("WorkerId", "Turkle.Username")
+ABOUT = ("HITId", "AssignmentId", "AssignmentStatus", "RejectionTime", "SubmitTime", "WorkTimeInSeconds")
 _TRUE = ("true", "1", "on", "yes", "selected")
 Row = dict[str, str | None]
 
@@ -34,11 +35,16 @@ def read(source: Source, where: str, ask: Ask) -> Found:
     """One row an assignment, or with {i} in --question one row an item of it."""
     ask.only(where, "task", "worker")
     table = open_csv(source, where, "csv")
-    frame = table.read(table.header)
-    frame.columns = [name.lstrip("#") for name in frame.columns]
-    worker = ask.columns.get("worker", next((n for n in WORKERS if n in frame.columns), "WorkerId"))
+    header = [name.lstrip("#") for name in table.header]
+    worker = ask.columns.get("worker", next((n for n in WORKERS if n in header), "WorkerId"))
     task = ask.columns.get("task", "HITId")
-    reader = _Answers(frame.columns, where, ask, task, worker)
+    reader = _Answers(header, where, ask, task, worker)
+    inputs = [name for name in header if name.startswith("Input.")]
+    lone = inputs if len(inputs) == 1 and "task" not in ask.columns else []
+    wanted = {worker, *ABOUT, *lone, *(column for column, _, _ in reader.items)}
+    taken = [i for i, name in enumerate(header) if name in wanted or name.startswith(ANSWER)]
+    frame = table.read([table.header[i] for i in taken])
+    frame.columns = [header[i] for i in taken]
     rejected, rows = 0, Rows()
     for row in frame.iter_rows(named=True):
         if not any(row.values()):
@@ -50,9 +56,8 @@ def read(source: Source, where: str, ask: Ask) -> Found:
     notes = table.notes + reader.notes
     if rejected and ask.rejected == "keep":
         notes += (f"{rejected:,} assignments were rejected by the requester and are kept; --rejected drop drops them",)
-    inputs = [name for name in frame.columns if name.startswith("Input.")]
-    if "task" not in ask.columns and len(inputs) == 1 and frame[inputs[0]].n_unique() < frame["HITId"].n_unique():
-        notes += (f"some items were published under several HITIds; --columns task={inputs[0]} joins them",)
+    if lone and frame[lone[0]].n_unique() < frame["HITId"].n_unique():
+        notes += (f"some items were published under several HITIds; --columns task={lone[0]} joins them",)
     return rows.found(where, ask, reader.question, notes)
 
 

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from typing import Any
 
+from ...errors import DataError
 from ..jsonstream import objects
 from ..sources import Source
 from .base import NO_ANSWER, SKIPPED, SURE, Ask, Found, Guess, Head, Rows
@@ -12,7 +13,6 @@ from .records import one_of
 
 ANSWERS = ("accept", "reject", "ignore")
 REFUSED = "rejected as a whole, which is no choice"
-NOT_CLASSES = ("spans", "relations")
 
 
 def sniff(head: Head) -> Guess | None:
@@ -39,6 +39,9 @@ def _add(rows: Rows, example: dict[str, Any], choice: bool, ask: Ask, at: str) -
     key = ask.columns.get("task", "_input_hash" if choice else "_task_hash")
     task = text(example.get(key), key, at)
     rows.mention(task)
+    view = example.get("_view_id")
+    if isinstance(view, str) and view.endswith("_manual"):
+        raise DataError(f"{at}: {view} marks spans or boxes, not classes of the whole; that is not supported yet")
     answer = text(example.get("answer"), "answer", at)
     if answer == "ignore":
         rows.drop(SKIPPED)

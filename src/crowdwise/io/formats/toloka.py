@@ -35,7 +35,8 @@ def read(source: Source, where: str, ask: Ask) -> Found:
     outputs = [name.removeprefix("OUTPUT:") for name in header if name.startswith("OUTPUT:")]
     question = one_of(outputs, ask.question and ask.question.removeprefix("OUTPUT:"), where)
     tasks = _task_columns(header, ask, where)
-    frame = table.read(header)
+    about = (f"OUTPUT:{question}", f"GOLDEN:{question}", WORKER, STATUS, SUITE, STARTED, SUBMITTED)
+    frame = table.read([name for name in header if name in (*tasks, *about)])
     suites = frame[SUITE].value_counts().rows() if SUITE in header else []
     sizes = {str(suite): int(n) for suite, n in suites}
     rows, rejected = Rows(), 0
