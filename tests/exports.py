@@ -1,7 +1,8 @@
 """Exports of every tool, made by code, each with the same few answers in it; written by hand from the tools' own
 writers and documents, not by our exporters. Where a tool's package could be run, its output was compared and is the
-same: Label Studio's CSV and JSON_MIN are what label-studio-sdk 2.1.2's Converter makes of these annotations, Argilla's
-records what argilla 2.8.0's GenericIO.to_list gives, and Parquet files of datasets 5.2.0 have these list columns.
+same: Label Studio's CSV is byte for byte what label-studio-sdk 2.1.2's Converter writes, its JSON_MIN the same but for
+annotation ids and a second control left out here; Argilla's records are what argilla 2.8.0's GenericIO.to_list gives,
+but for the record's status. The others (MTurk, Toloka, Prodigy, doccano, Snow, judges) have no such check.
 """
 
 from __future__ import annotations
@@ -58,7 +59,7 @@ LABEL_STUDIO = label_studio(
     ("t4", []),
 )
 
-# label-studio-sdk 2.1.2, Converter.convert(..., "CSV") and (..., "JSON_MIN") of the three annotations above
+# label-studio-sdk 2.1.2, Converter.convert(..., "CSV") of ANSWERS with one rating, and a task without annotations
 LABEL_STUDIO_CSV = b"""\
 "annotation_id","annotator","created_at","id","lead_time","sent","stars","text","updated_at"
 11,"ann","2026-01-01T10:00:00Z","t1",2.5,"pos","[{""rating"":4}]","text of t1","2026-01-01T10:00:00Z"

@@ -129,7 +129,8 @@ def body(rows: list[dict[str, Any]], seeds: int, epochs: int) -> str:
         f"Test accuracy in per cent over {seeds} seeds, at most {epochs} epochs of Adam (1e-3, batch 64), MLP of 128 "
         "with dropout .5. 15 % of the labelled tasks are kept aside; the epoch kept is the one that best foretells "
         "their labels. *train*: accuracy of the posterior of the training tasks (features and labels together). "
-        "*score*: mean log-likelihood of the held-out labels. *chosen*: for each seed the method with the best score.",
+        "*score*: mean log-likelihood of the held-out labels. *chosen*: the method with the best score, over all "
+        "seeds (each keeps other tasks aside) or for each seed by its own split, too little to tell them apart.",
     ]
     for name in dict.fromkeys(r["set"] for r in rows):
         mine = pl.DataFrame([r for r in rows if r["set"] == name])
@@ -137,16 +138,19 @@ def body(rows: list[dict[str, Any]], seeds: int, epochs: int) -> str:
             pl.col("accuracy").mean().alias("a"), pl.col("accuracy").std().alias("s"), pl.col("train").mean(),
             pl.col("score").mean(), pl.col("epoch").mean(), pl.col("seconds").mean(),
         ).sort("a", descending=True)  # fmt: skip
-        picked = mine.filter(pl.col("method") != "truth").sort("score").group_by("seed").last()
+        crowd_only = mine.filter(pl.col("method") != "truth")
+        once = crowd_only.sort("score").group_by("seed").last()
+        best = crowd_only.group_by("method").agg(pl.col("score").mean()).sort("score")["method"][-1]
+        often = crowd_only.filter(pl.col("method") == best)
         lines = [
             [r["method"], f"{100 * r['a']:.1f} ± {100 * (r['s'] or 0):.1f}", f"{100 * r['train']:.1f}",
              f"{r['score']:.3f}", f"{r['epoch']:.0f}", f"{r['seconds']:.0f}",
              str(PUBLISHED.get(name, {}).get(r["method"], ""))]
             for r in means.iter_rows(named=True)
         ]  # fmt: skip
-        names = ", ".join(sorted(set(picked["method"].to_list())))
-        chosen = f"{100 * picked['accuracy'].mean():.1f} ± {100 * (picked['accuracy'].std() or 0):.1f}"  # type: ignore[operator]
-        lines.append([f"*chosen* ({names})", chosen, "", "", "", "", ""])
+        for what, picked in ((f"*chosen* by {seeds} splits ({best})", often), ("*chosen* by one split", once)):
+            values = 100 * picked["accuracy"].to_numpy()
+            lines.append([what, f"{values.mean():.1f} ± {values.std(ddof=min(1, len(values) - 1)):.1f}", *[""] * 5])
         head = ["method", "test accuracy", "train", "score", "epoch", "CPU s", "published"]
         out.append(f"### {name}\n\n{table(head, lines)}")
     return "\n\n".join(out)

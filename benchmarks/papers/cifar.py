@@ -15,6 +15,7 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
+from .experiment import Scale
 from .store import CACHE
 
 F4 = npt.NDArray[np.float32]
@@ -65,6 +66,39 @@ def features() -> Images:
     images = raw()
     if not path.exists():
         x, test = _features(images.x, images.test_x)
+        path.parent.mkdir(parents=True, exist_ok=True)
+        np.savez(path, x=x, test=test)
+    with np.load(path, allow_pickle=False) as found:
+        return Images(found["x"], images.y, found["test"], images.test_y)
+
+
+def described(scale: Scale) -> Images:
+    """What a net is given: the images, their features, or for a smoke test thumbnails of some."""
+    return {"smoke": _thumbnails, "small": features, "paper": raw}[scale]()
+
+
+@lru_cache(maxsize=1)
+def _thumbnails() -> Images:
+    """x[n, 48]: the colours of a 4 × 4 grid, of 3,000 images for training and 500 for testing."""
+    images = raw()
+    x, test = (part.reshape(-1, 3, 4, 8, 4, 8).mean((3, 5)).reshape(-1, 48) for part in (images.x[:3000], images.test_x[:500]))
+    mean, spread = x.mean(0), x.std(0)
+    return Images((x - mean) / spread, images.y[:3000], (test - mean) / spread, images.test_y[:500])
+
+
+@lru_cache(maxsize=4)
+def blurred(radius: float, classes: tuple[int, ...], n: int = 2000) -> Images:
+    """Features of the first n training images of these classes under a Gaussian blur of `radius` pixels.
+
+    Patches, whitening and centres are those of the blurred images: who only has these cannot know others.
+    """
+    from scipy.ndimage import gaussian_filter
+
+    images = raw().only(classes).head(n)
+    path = CACHE / f"cifar-blur-{'-'.join(map(str, classes))}-{n}-{radius:g}.npz"
+    if not path.exists():
+        soft = (gaussian_filter(part, (0, 0, radius, radius)) for part in (images.x, images.test_x))
+        x, test = _features(*soft)
         path.parent.mkdir(parents=True, exist_ok=True)
         np.savez(path, x=x, test=test)
     with np.load(path, allow_pickle=False) as found:

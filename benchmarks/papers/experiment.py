@@ -5,6 +5,7 @@ from __future__ import annotations
 from abc import ABC, abstractmethod
 from collections.abc import Iterator
 from dataclasses import dataclass, field
+from pathlib import Path
 from typing import Any, ClassVar, Literal
 
 import polars as pl
@@ -40,6 +41,7 @@ class Plot:
     panel: str | None = None
     level: float = 0.95
     where: dict[str, Any] = field(default_factory=dict)
+    log: bool = False  # logarithmic y
 
 
 class Experiment(ABC):
@@ -69,6 +71,10 @@ class Experiment(ABC):
 
     def plots(self) -> list[Plot]:
         """Pictures to draw."""
+        return []
+
+    def pictures(self, rows: pl.DataFrame, folder: Path) -> list[tuple[str, str]]:  # noqa: ARG002
+        """Titles and file names of pictures that are no plots, which this writes into the folder."""
         return []
 
 

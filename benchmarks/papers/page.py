@@ -25,6 +25,7 @@ def write(experiment: Experiment, scale: Scale, seeds: int, rows: pl.DataFrame, 
         name = f"{experiment.name}-{number + 1}.svg"
         draw(plot, rows, folder / name)
         parts.append(f"![{plot.title}]({name})")
+    parts += [f"![{title}]({name})" for title, name in experiment.pictures(rows, folder)]
     for title, table in experiment.tables(rows):
         cells = [["" if v is None else str(v) for v in row] for row in table.rows()]
         parts.append(f"## {title}\n\n{markdown(table.columns, cells)}")
@@ -79,6 +80,8 @@ def draw(plot: Plot, rows: pl.DataFrame, path: Path) -> None:
             if not isinstance(x[0], str):
                 axis.fill_between(x, mean - wide, mean + wide, alpha=0.15, color=drawn[0].get_color())
         axis.set_xlabel(plot.x.replace("_", " "))
+        if plot.log:
+            axis.set_yscale("log")
         axis.set_title(plot.title if panel is None else str(panel), fontsize=9)
     axes[0][0].set_ylabel(plot.y.replace("_", " "))
     axes[0][-1].legend(fontsize=7, frameon=False)

@@ -46,10 +46,10 @@ _HOMES = {
 _HOMES |= {
     card.where.partition(":")[2]: card.where.partition(":")[0].removeprefix("crowdwise.") for card in METHODS.values()
 }
-_ROOMS = ("datasets", "errors", "learn", "registry", "simulate", "tasks", "workers")
+_ROOMS = ("datasets", "errors", "learn", "registry", "report", "simulate", "tasks", "workers")
 
 if TYPE_CHECKING:
-    from . import datasets, errors, learn, registry, simulate, tasks, workers
+    from . import datasets, errors, learn, registry, report, simulate, tasks, workers
     from .aggregate.auto import Auto
     from .aggregate.bayes_gc import BayesGC
     from .aggregate.belief_propagation import BeliefPropagation

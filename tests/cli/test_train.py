@@ -177,7 +177,15 @@ def test_mistakes(files, fails, works, crowd):
     wrong(x, votes, "--device", "abacus", words="device 'abacus' cannot be used here")
     wrong(x, votes, "--validation", "1.5", words="between 0 and 1, got 1.5")
     np.savez(files / "huge.npz", task=tasks, x=np.sign(features) * 3e38)
-    wrong(files / "huge.npz", votes, "-m", "ccem", words="the loss term 'cross_entropy' | scale the features")
+    wrong(
+        files / "huge.npz",
+        votes,
+        "-m",
+        "ccem",
+        "--net",
+        "mlp",
+        words="the loss term 'cross_entropy' | scale the features",
+    )
     wrong(x, votes, "--lr", "-1", words="lr must be a number from 0 up, got -1.0")
     fails("train", x, votes, "-o", files / "new", "--net", "mpl", words="there is no net 'mpl'")
     fails("train", x, votes, words="Missing option | --output")

@@ -413,3 +413,21 @@ def test_a_frozen_backbone_stays_frozen():
     fitted = quick(net=nn.Sequential(backbone, nn.Linear(D, K)), epochs=30).fit(x, votes)
     assert torch.equal(fitted.model_.net[0].weight, torch.eye(D))
     assert (fitted.predict(x) == truth).mean() > 0.9
+
+
+@pytest.mark.parametrize("once", [True, False])
+def test_lazy_adam_has_the_numbers_of_sparse_adam(once):
+    from crowdwise.learn.optimizers import LazyAdam
+
+    rng = np.random.default_rng(0)
+    start = torch.randn(20, 6, generator=torch.Generator().manual_seed(0))
+    mine, torchs = nn.Parameter(start.clone()), nn.Parameter(start.clone())
+    optimizers = LazyAdam([mine], lr=0.1), torch.optim.SparseAdam([torchs], lr=0.1)
+    for _ in range(8):
+        rows = torch.from_numpy(np.sort(rng.choice(20, 5, replace=False)) if once else rng.integers(20, size=9))
+        for table, optimizer in zip((mine, torchs), optimizers, strict=True):
+            optimizer.zero_grad()
+            (nn.functional.embedding(rows, table, sparse=True) ** 3).sum().backward()
+            optimizer.step()
+    assert torch.allclose(mine, torchs, atol=1e-6)
+    assert not torch.allclose(mine, start, atol=0.1)

@@ -13,7 +13,7 @@ import typer
 
 from .. import __version__
 from ..errors import CrowdwiseError, CrowdwiseWarning
-from . import aggregate, compare, convert, demo, evaluate, inspect, methods, predict, show, simulate, train, workers
+from . import aggregate, compare, convert, demo, evaluate, inspect, methods, predict, report, show, simulate, train, workers
 
 app = typer.Typer(
     name="crowdwise",
@@ -35,6 +35,7 @@ app.command("predict")(predict.predict)
 app.command("methods")(methods.methods)
 app.command("show")(show.show)
 app.command("workers")(workers.workers)
+app.command("report")(report.report)
 app.command("simulate")(simulate.simulate)
 app.command("convert")(convert.convert)
 

@@ -67,8 +67,16 @@ class ConfusionTable(nn.Module):
 
     def log_likelihood(self, log_proba: Tensor, batch: CrowdBatch) -> Tensor:
         """log sum_k p(k | x) confusion[worker, k, label] of every label: A."""
-        log_confusion = self.log_of(batch.present[0])
-        return torch.logsumexp(log_proba.index_select(0, batch.row) + batch.said(log_confusion), dim=1)
+        found, at = batch.present
+        logits = self.table.rows(found)  # worker, true, observed
+        # Only the observed columns are normalised: most numbers of a matrix are needed for its row sums alone.
+        if self.form == "softmax":
+            said, total = batch.said(logits), torch.logsumexp(logits, dim=2)
+        else:
+            positive = F.softplus(logits) + 1e-10
+            said, total = batch.said(positive).log(), positive.sum(2).log()
+        log_said = said - total.index_select(0, at)  # label, true
+        return torch.logsumexp(log_proba.index_select(0, batch.row) + log_said, dim=1)
 
 
 def starting_logits(crowd: Crowd, start: Start, *, scale: float = 1.0, form: str = "softmax") -> Tensor:

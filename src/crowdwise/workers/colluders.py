@@ -15,7 +15,7 @@ import numpy.typing as npt
 from ..aggregate.find_groups import own_confusions
 from ..annotations import Annotations
 from ..result import Result
-from .dependence import SharedErrors, joiners, shared_errors
+from .dependence import SharedErrors, components, joiners, shared_errors
 from .flags import Flag, examples
 from .groups import group_numbers, posterior_with_one_voice
 from .judgement import Judgement
@@ -25,6 +25,10 @@ F8 = npt.NDArray[np.float64]
 # Share of false discoveries among pairs; same wrong answers beyond the expected, as a share of the common tasks.
 LEVEL = 0.001
 EXCESS = 0.03
+# Workers up to whom groups are always searched for.
+SMALL = 100
+# Labels from which on the pairs in excess themselves make the groups: the search would take a minute.
+LARGE = 200_000
 
 
 def collusion_flags(annotations: Annotations, result: Result, level: float = LEVEL) -> list[Flag]:
@@ -54,25 +58,26 @@ def flags_of(judgement: Judgement, level: float = LEVEL) -> list[Flag]:
 
 
 def _pairs_in_excess(judgement: Judgement, level: float) -> tuple[F8, SharedErrors, npt.NDArray[np.int64]]:
-    """The test under the fit; where it finds pairs, again under a posterior in which each group has one voice."""
+    """The test under the fit; where workers depend on each other, under a posterior with one voice for each group."""
     votes, posterior = judgement.annotations, judgement.posterior
     seen = shared_errors(votes, posterior, own_confusions(votes, posterior))
     hot = np.flatnonzero(seen.in_excess(level, EXCESS))
-    # A single pair among very many workers cannot have bent the posterior: the search for groups is spared.
-    if len(hot) and (len(hot) > 2 or votes.n_workers <= 300):
-        posterior = independent_posterior(judgement)
+    # The search for groups takes its time: in large crowds only where there is something to search for.
+    if votes.n_workers <= SMALL or len(hot) > 2:
+        posterior = independent_posterior(judgement, components(seen, hot, votes.n_workers))
         if posterior is not judgement.posterior:
             seen = shared_errors(votes, posterior, own_confusions(votes, posterior))
             hot = np.flatnonzero(seen.in_excess(level, EXCESS))
     return posterior, seen, hot
 
 
-def independent_posterior(judgement: Judgement) -> F8:
+def independent_posterior(judgement: Judgement, linked: npt.NDArray[np.int64]) -> F8:
     """The posterior of the fit, unless workers depend on each other: then each group's voice counts once."""
-    group = group_numbers(judgement.annotations, LEVEL, 0.1)
+    votes = judgement.annotations
+    group = group_numbers(votes, LEVEL, 0.1) if len(votes) <= LARGE else linked
     if len(np.unique(group)) == len(group):
         return judgement.posterior
-    posterior = posterior_with_one_voice(judgement.annotations, group)
+    posterior = posterior_with_one_voice(votes, group)
     return np.where(judgement.known[:, None], judgement.posterior, posterior)
 
 

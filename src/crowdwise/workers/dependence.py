@@ -79,6 +79,15 @@ def shared_errors(votes: Annotations, posterior: F8, confusion: F8) -> SharedErr
     return SharedErrors(first, second, common, both_wrong, same, expected, _p_values(same, expected, common))
 
 
+def components(seen: SharedErrors, hot: I8, n_workers: int) -> I8:
+    """Group number of each worker: who is linked by the pairs `hot` shares one."""
+    from scipy.sparse import coo_array
+    from scipy.sparse.csgraph import connected_components
+
+    graph = coo_array((np.ones(len(hot)), (seen.first[hot], seen.second[hot])), shape=(n_workers, n_workers))
+    return np.asarray(connected_components(graph, directed=False)[1], dtype=np.int64)
+
+
 def joiners(
     seen: SharedErrors, hot: I8, n_workers: int, level: float, excess: float
 ) -> list[tuple[int, I8, SharedErrors]]:
@@ -87,11 +96,7 @@ def joiners(
     Where workers met on few tasks no single pair may be significant; all pairs with one group together can be. Each
     comes with the members he met and the pooled counts; p-values are adjusted for all workers and groups (Bonferroni).
     """
-    from scipy.sparse import coo_array
-    from scipy.sparse.csgraph import connected_components
-
-    graph = coo_array((np.ones(len(hot)), (seen.first[hot], seen.second[hot])), shape=(n_workers, n_workers))
-    component = connected_components(graph, directed=False)[1]
+    component = components(seen, hot, n_workers)
     sizes = np.bincount(component, minlength=1)
     single = sizes[component] == 1
     out = []

@@ -1,0 +1,37 @@
+"""From rows to a verdict: means under conditions, and a claim that is `not run` where a figure is missing."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Mapping, Sequence
+from typing import Any
+
+import numpy as np
+import polars as pl
+
+from .experiment import Claim
+
+
+def mean_of(rows: pl.DataFrame, value: str, where: Mapping[str, Any]) -> float:
+    """Mean of a column over the rows of a condition; nan where there are none."""
+    if value not in rows.columns or not set(where) <= set(rows.columns):
+        return math.nan
+    for name, wanted in where.items():
+        rows = rows.filter(pl.col(name) == wanted)
+    found = rows[value].drop_nulls()
+    return float(np.mean(found.to_numpy())) if len(found) else math.nan
+
+
+def judged(
+    text: str, published: str, ours: str, figures: Sequence[float], holds: bool, why: str = "", *, only: bool = False
+) -> Claim:
+    """The claim; `only` where the effect is the paper's but the figures are not comparable."""
+    if not figures or any(math.isnan(f) for f in figures):
+        return Claim(text, published, "", "not run")
+    yes = "reproduced in direction" if only else "reproduced"
+    return Claim(text, published, ours, yes if holds else "not reproduced", why)  # type: ignore[arg-type]
+
+
+def percents(named: Mapping[str, float]) -> str:
+    """Shares for people: "MV 75.9, DS 89.8"."""
+    return ", ".join(f"{name} {100 * value:.1f}" for name, value in named.items())

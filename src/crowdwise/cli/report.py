@@ -1,0 +1,107 @@
+"""crowdwise report: everything about a crowd on one HTML page."""
+
+from __future__ import annotations
+
+from datetime import date
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated, Any
+
+import typer
+
+from ..registry import DEFAULT
+from .aggregate import load
+from .options import Columns, Duplicates, Force, Format, Gold, Params, Repeats, Seed, Truth, parse_params
+from .talk import naming, progress, say, tell_ledger
+
+if TYPE_CHECKING:
+    import polars as pl
+
+    from ..annotations import Annotations
+    from ..result import Result
+
+
+def report(
+    votes: Annotated[
+        str,
+        typer.Argument(
+            help="Votes (as for aggregate), or a folder that aggregate or train wrote.",
+            metavar="VOTES|DIR",
+            show_default=False,
+        ),
+    ],
+    method: Annotated[str, typer.Option("-m", "--method", help="See: crowdwise methods")] = DEFAULT,
+    param: Params = None,
+    gold: Gold = None,
+    truth: Truth = None,
+    columns: Columns = None,
+    duplicates: Duplicates = Repeats.error,
+    format: Format = None,
+    seed: Seed = 0,
+    output: Annotated[Path, typer.Option("-o", "--output", help="The page.", metavar="FILE")] = Path("report.html"),
+    force: Force = False,
+) -> None:
+    """Write one HTML page to read and to mail: which labels are safe, whom to talk to, and why.
+
+    --gold labels help the method, and judge it in a second fit without them; --truth labels only judge. Given a folder,
+    the result in it is shown and -m, -p and --columns are not needed.
+    """
+    from ..io.read import read_truth
+    from ..report import refuse, write
+
+    refuse(output, force)
+    known = None if truth is None else read_truth(truth)
+    if Path(votes).is_dir():
+        annotations, result, history = from_folder(Path(votes))
+        blind, judge = None, known if known is not None or gold is None else read_truth(gold)
+    else:
+        annotations, result, blind, helped = from_file(votes, method, param, gold, known, columns, duplicates, format, seed)
+        history, judge = None, helped if known is None else known
+    title = Path(votes).name if votes != "-" else ""
+    with naming(votes, gold, truth):
+        write(annotations, result, output, truth=judge, blind=blind, history=history, title=title,
+              made=date.today().isoformat(), force=force)  # fmt: skip
+    say(f"written to {output} ({output.stat().st_size / 1e6:.2f} MB); open it in any browser")
+
+
+def from_folder(folder: Path) -> tuple[Annotations, Result, pl.DataFrame | None]:
+    """Votes, result and, of a trained classifier, the history in a run folder."""
+    import polars as pl
+
+    from ..errors import DataError
+    from ..io.votes import load_votes
+    from ..result import Result
+
+    result = Result.load(folder)
+    path, history = folder / "history.csv", None
+    if path.is_file():
+        try:
+            history = pl.read_csv(path)
+        except pl.exceptions.PolarsError as error:
+            raise DataError(f"{path} is damaged ({' '.join(str(error).split())[:120]})") from error
+    return load_votes(folder, result), result, history
+
+
+def from_file(
+    votes: str,
+    method: str,
+    param: list[str] | None,
+    gold: Path | None,
+    truth: Any,
+    columns: str | None,
+    duplicates: Repeats,
+    format: str | None,
+    seed: int,
+) -> tuple[Annotations, Result, Result | None, Any]:
+    """Votes of a file, the method's result, its result without the gold labels where there are some, and these."""
+    from .. import registry
+
+    chosen = registry.method(method, **{"seed": seed, **parse_params(method, param)})
+    annotations, known = load(votes, columns, duplicates, format, gold)
+    if truth is not None:
+        annotations = annotations.with_classes(truth["label"])
+    tell_ledger(annotations.ledger)
+    with progress(method) as callback, naming(votes, gold):
+        result = chosen.fit(annotations, gold=known, callback=callback)
+        if known is None or "gold" in registry.card(method).needs:
+            return annotations, result, None, known
+        return annotations, result, chosen.fit(annotations, callback=callback), known

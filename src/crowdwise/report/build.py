@@ -1,0 +1,175 @@
+"""From votes and a result to everything that the page shows, as plain values and drawings."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+import polars as pl
+from markupsafe import Markup
+
+from .. import registry, tasks
+from ..annotations import Annotations
+from ..errors import ParameterError
+from ..result import Result
+from ..workers.agreement import Coefficient, agreement_table
+from ..workers.flags import flag_table
+from ..workers.study import Study, study
+from . import charts, course, crew, doubt, svg
+from .calibration import Calibration, calibration
+from .downloads import Download, downloads
+from .pairs import Pairs, pairs
+from .text import shown
+from .verdict import Verdict, steps, verdict
+
+# Classes in the table of classes; parameters and notes are few.
+CLASSES = 40
+
+
+@dataclass(frozen=True)
+class Measure:
+    """An agreement coefficient with its bar."""
+
+    of: Coefficient
+    bar: Markup
+
+
+@dataclass(frozen=True)
+class View:
+    """All that the template reads."""
+
+    title: str
+    made: str
+    facts: dict[str, Any]
+    classes: list[dict[str, Any]]
+    ledger: dict[str, Any]
+    verdict: Verdict
+    steps: list[str]
+    agreement: list[Measure]
+    rows: list[crew.Row]
+    n_workers: int
+    has: dict[str, bool]
+    notes: list[crew.Note]
+    matrices: list[crew.Matrix]
+    pairs: Pairs
+    contested: list[doubt.Contested]
+    n_contested: int
+    confused: list[dict[str, Any]]
+    calibration: Calibration
+    suspects: list[dict[str, Any]]
+    learning: list[course.Curve]
+    pace: list[dict[str, Any]]
+    training: course.Training | None
+    method: dict[str, Any]
+    trace: Markup
+    downloads: list[Download]
+
+
+def build(
+    votes: Annotations,
+    result: Result,
+    *,
+    truth: Any = None,
+    blind: Result | None = None,
+    history: pl.DataFrame | None = None,
+    title: str = "",
+    made: str = "",
+) -> View:
+    """Work everything out once. `truth` are known labels, `blind` the fit without them (see `report.write`)."""
+    look = study(votes, result, gold=truth)
+    disputed = tasks.contested(votes, result)
+    confused = tasks.confused_classes(votes, result)
+    judged = calibration(votes, result, truth, blind)
+    met = pairs(votes, result, look.flags)
+    first = verdict(votes, result, look.agreement, look.flags, judged.scores)
+    return View(
+        title=shown(title, 120),
+        made=made,
+        facts=votes.describe(),
+        classes=_classes(votes, result),
+        ledger=votes.ledger.to_dict(),
+        verdict=first,
+        steps=steps(first, judged.suspects, confused),
+        agreement=[Measure(c, svg.interval(c.value, c.low, c.high, start=_start(look))) for c in look.agreement],
+        rows=crew.rows(look),
+        n_workers=int((votes.labels_per_worker > 0).sum()),
+        has={name: look.quality[name].null_count() < len(look.quality) for name in ("gold_accuracy", "seconds_median")},
+        notes=crew.notes(look.flags),
+        matrices=crew.matrices(votes, look),
+        pairs=met,
+        contested=doubt.contested_rows(votes, disputed),
+        n_contested=int((disputed["why"] != "").sum()),
+        confused=doubt.plain(confused.filter(pl.col("n") >= 1), ("first", "second"), doubt.CLASSES),
+        calibration=judged,
+        suspects=[] if judged.suspects is None else doubt.plain(judged.suspects, ("task", "gold", "label"), doubt.GOLD),
+        learning=course.learning(look),
+        pace=course.pace(look),
+        training=course.training(votes, result, history),
+        method=_method(result),
+        trace=_trace(result),
+        downloads=downloads(_tables(look, disputed, met, result)),
+    )
+
+
+def _start(look: Study) -> float:
+    """Where the scale of the agreement begins: at zero unless something is negative."""
+    lows = [c.low if c.low is not None else c.value for c in look.agreement]
+    return -1.0 if any(low is not None and low < -0.2 for low in lows) else -0.2
+
+
+def _classes(votes: Annotations, result: Result) -> list[dict[str, Any]]:
+    said = np.bincount(votes.label, minlength=votes.n_classes)
+    given = np.bincount(result.labels, minlength=votes.n_classes)
+    order = np.argsort(-said, kind="stable")[:CLASSES]
+    top = max(float(result.class_prior.max(initial=0.0)), 1e-9)
+    return [
+        {
+            "name": shown(votes.classes[int(c)], 60),
+            "said": int(said[c]),
+            "given": int(given[c]),
+            "prior": float(result.class_prior[c]),
+            "bar": svg.bar(float(result.class_prior[c]) / top),
+        }
+        for c in order
+    ]
+
+
+def _method(result: Result) -> dict[str, Any]:
+    """What was run: name, summary, paper, parameters, what it decided, versions."""
+    try:
+        card = registry.card(result.method)
+    except ParameterError:
+        card = registry.LEARNERS.get(result.method)
+    chosen = [(name, shown(result.extra[name], 200)) for name in ("chosen", "reason", "temperature") if name in result.extra]
+    return {
+        "name": shown(result.method),
+        "summary": "" if card is None else card.summary,
+        "paper": "" if card is None else card.paper,
+        "params": [(shown(name), shown(value, 120)) for name, value in result.params.items()],
+        "extra": chosen,
+        "iterations": result.n_iter,
+        "converged": result.converged,
+        "versions": ", ".join(f"{shown(name)} {shown(v, 30)}" for name, v in result.versions.items()),
+    }
+
+
+def _trace(result: Result) -> Markup:
+    if len(result.trace) < 3 or "classifier" in result.extra:
+        return Markup("")
+    series = [("objective", list(range(1, len(result.trace) + 1)), result.trace.tolist())]
+    return charts.curves(series, "iteration", "The method's objective by iteration", width=420, height=200)
+
+
+def _tables(look: Study, disputed: pl.DataFrame, met: Pairs, result: Result) -> list[tuple[str, str, pl.DataFrame]]:
+    return [
+        ("contested.csv", "every task and its label, the most contested first", disputed),
+        ("quality.csv", "every worker", look.quality),
+        ("flags.csv", "every flag with its evidence", flag_table(look.flags)),
+        ("agreement.csv", "the coefficients", agreement_table(look.agreement)),
+        ("classes.csv", "recall and precision by worker and class", look.classes),
+        ("pairs.csv", "pairs of the workers on the map", met.table),
+        ("confusions.csv", "every worker's confusion matrix", look.confusion),
+        ("labels.csv", "every task with its probabilities", result.to_table()),
+        ("curve.csv", "learning curves", look.curve),
+    ]

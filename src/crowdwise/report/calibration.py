@@ -1,0 +1,66 @@
+"""Is the confidence honest? The labels against known truth, where there is some that the fit has not seen."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+import polars as pl
+from markupsafe import Markup
+
+from ..aggregate.gold import as_gold
+from ..annotations import Annotations
+from ..metrics import BINS, Evaluation, evaluate
+from ..result import Result
+from ..tasks import suspected_gold
+from .charts import Bin, reliability
+
+# Resamples for the intervals of the scores.
+RESAMPLES = 300
+
+
+@dataclass(frozen=True)
+class Calibration:
+    """The scores, the diagram, the known labels that the crowd contradicts; or why there are none."""
+
+    scores: Evaluation | None = None
+    drawing: Markup = Markup("")
+    suspects: pl.DataFrame | None = None
+    reason: str = ""
+
+
+def calibration(votes: Annotations, result: Result, truth: Any, blind: Result | None = None) -> Calibration:
+    """`blind` is the same method fitted without the truth, where `result` was fitted with it."""
+    gold = as_gold(truth, votes)
+    if gold is None or not len(gold.known):
+        return Calibration(reason="The truth of no task is known. --truth FILE (or --gold FILE) with some true labels shows "
+                                  "whether 90 % sure means right nine times in ten.")  # fmt: skip
+    judged = blind or result
+    at, true = gold.known, gold.label[gold.known]
+    if blind is None and bool((result.posterior[at, true] == 1).all()) and bool((result.posterior[at] > 0).sum(axis=1).max() == 1):
+        return Calibration(reason="The known labels were given to the method, so they cannot judge it.")
+    scores = evaluate(judged, truth, resamples=RESAMPLES)
+    found = bins(judged.confidence[at], judged.labels[at] == true)
+    label = f"Reliability: of {len(at):,} labels with known truth, how many are right at each level of confidence"
+    return Calibration(scores, reliability(found, label), suspected_gold(votes, judged, truth))
+
+
+def bins(confidence: Any, right: Any) -> list[Bin]:
+    """Equal bins of the confidence, as in the calibration error, each with a Jeffreys interval of its accuracy."""
+    from scipy.special import betaincinv
+
+    place = np.minimum((confidence * BINS).astype(np.int64), BINS - 1)
+    n = np.bincount(place, minlength=BINS)
+    hits = np.bincount(place, weights=right, minlength=BINS)
+    sure = np.bincount(place, weights=confidence, minlength=BINS)
+    return [
+        Bin(
+            int(n[i]),
+            float(sure[i] / n[i]),
+            float(hits[i] / n[i]),
+            float(betaincinv(hits[i] + 0.5, n[i] - hits[i] + 0.5, 0.025)) if hits[i] else 0.0,
+            float(betaincinv(hits[i] + 0.5, n[i] - hits[i] + 0.5, 0.975)) if hits[i] < n[i] else 1.0,
+        )
+        for i in np.flatnonzero(n)
+    ]

@@ -1,0 +1,134 @@
+"""Drawings as SVG text, made here so that the page shows everything with scripts off.
+
+Colours are classes of report.css (the page's style policy forbids style attributes), numbers are attributes, and every
+text goes through `escape`. A drawing beside its own numbers is hidden from screen readers; others carry a label.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Sequence
+
+import numpy as np
+import numpy.typing as npt
+from markupsafe import Markup, escape
+
+from .text import shown
+
+F8 = npt.NDArray[np.float64]
+
+# Above this share a cell is dark enough for light digits.
+_DARK = 0.66
+
+
+def drawing(width: float, height: float, body: list[str], kind: str, label: str = "") -> Markup:
+    """An <svg> of this size; without a label it is hidden from screen readers."""
+    about = Markup(' role="img" aria-label="{}"').format(label) if label else Markup(' aria-hidden="true"')
+    head = Markup('<svg class="{}" viewBox="0 0 {} {}" width="{}" height="{}"{}>').format(
+        kind, short(width), short(height), short(width), short(height), about
+    )
+    return head + Markup("".join(body)) + Markup("</svg>")
+
+
+def short(x: float) -> str:
+    """A coordinate in as few characters as it needs."""
+    return f"{x:.1f}".rstrip("0").rstrip(".") if x != int(x) else str(int(x))
+
+
+def words(x: float, y: float, value: str, kind: str, anchor: str = "") -> str:
+    """A <text>, escaped."""
+    where = f' text-anchor="{anchor}"' if anchor else ""
+    return f'<text x="{short(x)}" y="{short(y)}" class="{kind}"{where}>{escape(value)}</text>'
+
+
+def interval(
+    value: float | None, low: float | None, high: float | None, *, start: float = 0.0, stop: float = 1.0, mark: float | None = None
+) -> Markup:
+    """A dot with its 95 % interval on a line from `start` to `stop`; `mark` is a second, hollow dot (gold)."""
+    width, height, edge = 130.0, 16.0, 5.0
+
+    def x(v: float) -> float:
+        return edge + (min(max(v, start), stop) - start) / (stop - start) * (width - 2 * edge)
+
+    body = [f'<path class="track" d="M{short(edge)} 8H{short(width - edge)}"/>']
+    if start < 0 < stop:
+        body.append(f'<path class="tick" d="M{short(x(0))} 3V13"/>')
+    if low is not None and high is not None and math.isfinite(low) and math.isfinite(high):
+        body.append(f'<path class="span" d="M{short(x(low))} 8H{short(max(x(high), x(low) + 0.5))}"/>')
+    if mark is not None and math.isfinite(mark):
+        body.append(f'<circle class="mark" cx="{short(x(mark))}" cy="8" r="4"/>')
+    if value is not None and math.isfinite(value):
+        body.append(f'<circle class="dot" cx="{short(x(value))}" cy="8" r="4"/>')
+    return drawing(width, height, body, "interval")
+
+
+def bar(share: float, width: float = 90.0) -> Markup:
+    """A horizontal bar, 0 to 1."""
+    full = min(max(share, 0.0), 1.0) * width
+    body = [
+        f'<rect class="trough" width="{short(width)}" height="8" rx="2"/>',
+        f'<rect class="fill" width="{short(full)}" height="8" rx="2"/>',
+    ]
+    return drawing(width, 8, body, "bar")
+
+
+def bands(parts: Sequence[tuple[str, int]], label: str) -> Markup:
+    """One long bar in pieces, each as wide as its number; the pieces' classes are band0, band1..."""
+    width, total, x, body = 1000.0, max(sum(n for _, n in parts), 1), 0.0, []
+    for i, (name, n) in enumerate(parts):
+        w = width * n / total
+        tip = f"<title>{escape(f'{name}: {n:,}')}</title>"
+        body.append(f'<rect class="band{i}" x="{short(x)}" width="{short(w)}" height="26">{tip}</rect>')
+        x += w
+    drawn = drawing(width, 26, body, "bands", label)
+    return Markup(str(drawn).replace("<svg ", '<svg preserveAspectRatio="none" ', 1))
+
+
+def matrix(p: F8, names: Sequence[str], label: str, tips: Sequence[Sequence[str]] | None = None) -> Markup:
+    """p[true, observed] as squares, the true class from top to bottom; digits where there is room."""
+    k = len(names)
+    cell = 40.0 if k <= 5 else max(150.0 / k, 4.0)
+    longest = 12
+    left = 8 + 5.6 * min(max((len(n) for n in names), default=1), longest) if k <= 12 else 2.0
+    top = 16.0 if k <= 12 else 2.0
+    body = []
+    for i in range(k):
+        if k <= 12:
+            body.append(words(left - 4, top + (i + 0.5) * cell + 3.5, shown(names[i], longest), "axis", "end"))
+            wide = max(int(cell / 6), 1)
+            body.append(words(left + (i + 0.5) * cell, top - 5, shown(names[i], wide), "axis", "middle"))
+        for j in range(k):
+            share = float(p[i, j]) if math.isfinite(p[i, j]) else 0.0
+            kind = "right" if i == j else "wrong"
+            at = f'x="{short(left + j * cell)}" y="{short(top + i * cell)}"'
+            tip = f"<title>{escape(tips[i][j])}</title>" if tips else ""
+            body.append(
+                f'<rect class="{kind}" {at} width="{short(cell - 1)}" height="{short(cell - 1)}" fill-opacity="{share:.2f}">'
+                f"{tip}</rect>"
+            )
+            if k <= 5 and share >= 0.005:
+                ink = "digit light" if share > _DARK else "digit"
+                body.append(words(left + (j + 0.5) * cell, top + (i + 0.5) * cell + 4, f"{100 * share:.0f}", ink, "middle"))
+    return drawing(left + k * cell + 2, top + k * cell + 2, body, "matrix", label)
+
+
+def heat(values: F8, names: Sequence[str], tips: Sequence[Sequence[str]], label: str) -> Markup:
+    """values[i, j] between workers below the diagonal (NaN: too few common tasks), who is who on it.
+
+    Cells carry data-i and data-j for the click.
+    """
+    m = len(names)
+    cell = max(min(640.0 / max(m, 1), 34.0), 13.0)
+    left, top = 100.0, 4.0
+    body = []
+    for i in range(m):
+        y = top + i * cell
+        body.append(words(left - 6, y + cell / 2 + 3.5, shown(names[i], 14), "axis", "end"))
+        body.append(words(left + i * cell + 3, y + cell / 2 + 3.5, shown(names[i], 14), "axis"))
+        for j in range(i):
+            v = float(values[i, j])
+            if math.isfinite(v):
+                at = f'x="{short(left + j * cell)}" y="{short(y)}" width="{short(cell - 1)}" height="{short(cell - 1)}"'
+                tip = f"<title>{escape(tips[i][j])}</title>"
+                body.append(f'<rect class="heat" {at} fill-opacity="{v:.2f}" data-i="{i}" data-j="{j}">{tip}</rect>')
+    return drawing(left + m * cell + 90, top + m * cell + 2, body, "heatmap", label)
