@@ -81,7 +81,9 @@ def described(scale: Scale) -> Images:
 def _thumbnails() -> Images:
     """x[n, 48]: the colours of a 4 × 4 grid, of 3,000 images for training and 500 for testing."""
     images = raw()
-    x, test = (part.reshape(-1, 3, 4, 8, 4, 8).mean((3, 5)).reshape(-1, 48) for part in (images.x[:3000], images.test_x[:500]))
+    x, test = (
+        part.reshape(-1, 3, 4, 8, 4, 8).mean((3, 5)).reshape(-1, 48) for part in (images.x[:3000], images.test_x[:500])
+    )
     mean, spread = x.mean(0), x.std(0)
     return Images((x - mean) / spread, images.y[:3000], (test - mean) / spread, images.test_y[:500])
 

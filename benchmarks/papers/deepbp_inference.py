@@ -11,6 +11,7 @@ import crowdwise as cw
 
 from .experiment import Cell, Claim, Experiment, Plot, Scale, mean_table
 from .regular import regular_crowd
+from .verdict import judged, mean_of, percents
 
 METHODS = ("MV", "MF two-coin", "MF one-coin", "BP one-coin")
 Alpha = tuple[float, float]
@@ -101,20 +102,21 @@ intervals over seeds."""
 
     def claims(self, rows: pl.DataFrame) -> list[Claim]:
         """MF collapses, BP does not."""
-        hard = rows.filter((pl.col("panel") == "α2") & (pl.col("x") == 1.4))
-        mean = {m: float(hard.filter(pl.col("method") == m)["accuracy"].mean() or 0) for m in METHODS}  # type: ignore[arg-type]
+        mean = {m: mean_of(rows, "accuracy", {"panel": "α2", "x": 1.4, "method": m}) for m in METHODS}
         holds = mean["MF two-coin"] < mean["MV"] - 0.05 and mean["BP one-coin"] > mean["MV"]
-        said = ", ".join(f"{m} {100 * v:.1f}" for m, v in mean.items())
-        collapse = Claim(
-            "one extreme spammer and a mismatched prior make MF collapse, BP stays", "figure only", said,
-            "reproduced" if holds else "not reproduced",
+        collapse = judged(
+            "one extreme spammer and a mismatched prior make MF collapse, BP stays (Beta(2, 1.4))", "figure only",
+            percents(mean), list(mean.values()), holds,
         )  # fmt: skip
         panel = rows.filter(pl.col("panel") == "α2")
         return [collapse, ahead(panel, "x", "MF one-coin"), ahead(panel, "x", "MF two-coin")]
 
 
 def ahead(rows: pl.DataFrame, x: str, other: str, best: str = "BP one-coin") -> Claim:
-    """`best` at or above `other` at every point, in the paired mean over seeds."""
+    """`best` at or above `other` at every point, in the paired mean over seeds, but for two standard errors."""
+    text = f"{best} at least as good as {other} at every point (gap in points)"
+    if not {best, other} <= set(rows["method"]):
+        return judged(text, "figure only", "", [], False)
     wide = rows.filter(pl.col("method").is_in([best, other])).pivot("method", index=[x, "seed"], values="accuracy")
     gaps = wide.with_columns(gap=pl.col(best) - pl.col(other)).group_by(x).agg(
         pl.col("gap").mean(), (pl.col("gap").std() / pl.len().sqrt()).alias("error")
@@ -122,5 +124,4 @@ def ahead(rows: pl.DataFrame, x: str, other: str, best: str = "BP one-coin") -> 
     worst = gaps.with_columns(z=pl.col("gap") + 2 * pl.col("error").fill_null(0))
     holds = bool((worst["z"] >= 0).all())
     said = ", ".join(f"{r[x]:g}: {100 * r['gap']:+.1f}" for r in gaps.iter_rows(named=True))
-    return Claim(f"{best} at least as good as {other} at every point (gap in points)", "figure only", said,
-                 "reproduced" if holds else "not reproduced")  # fmt: skip
+    return judged(text, "figure only", said, gaps["gap"].to_list(), holds)

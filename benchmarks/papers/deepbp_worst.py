@@ -13,6 +13,7 @@ import crowdwise as cw
 from .deepbp_inference import infer
 from .experiment import Cell, Claim, Experiment, Plot, Scale, mean_table
 from .regular import regular_crowd
+from .verdict import judged, mean_of
 
 FAILED = 0.6  # a crowd that votes at 70 % has nothing to do below
 MANY = "MF two-coin, 10 starts"
@@ -74,26 +75,33 @@ start: the bound itself prefers it. 100 seeds, as in the paper."""
 
     def claims(self, rows: pl.DataFrame) -> list[Claim]:
         """Overconfident, far worse at worst, and wrong about the spammer."""
-        at = {(r["method"], r["alpha2"]): r for r in rows.group_by("method", "alpha2").agg(
-            pl.col("excess").mean(), pl.col("accuracy").mean(), pl.col("accuracy").min().alias("worst"),
-            (pl.col("spammer").filter(pl.col("accuracy") < FAILED) < 0.3).mean().alias("adversary"),
-        ).iter_rows(named=True)}  # fmt: skip
-        alphas = sorted({a for _, a in at})
-        mf, bp = (lambda a: at["MF two-coin", a]), (lambda a: at["BP one-coin", a])
-        said = "; ".join(f"α2 {a}: MF {100 * mf(a)['excess']:+.1f}, BP {100 * bp(a)['excess']:+.1f}" for a in alphas)
-        worst = "; ".join(f"α2 {a}: MF {100 * mf(a)['worst']:.1f} (mean {100 * mf(a)['accuracy']:.1f}), "
-                          f"BP {100 * bp(a)['worst']:.1f} (mean {100 * bp(a)['accuracy']:.1f})" for a in alphas)  # fmt: skip
-        taken = mf(alphas[-1])["adversary"]
-        share = "no run failed" if taken is None else f"{100 * taken:.0f} % of the failed runs"
+        alphas = sorted(rows["alpha2"].unique().to_list())
+        low = rows.group_by("method", "alpha2").agg(pl.col("accuracy").min().alias("worst"))
+        failed = rows.filter(pl.col("accuracy") < FAILED).with_columns(adversary=pl.col("spammer") < 0.3)
+
+        def at(value: str, method: str, table: pl.DataFrame = rows) -> list[float]:
+            return [100 * mean_of(table, value, {"method": method, "alpha2": a}) for a in alphas]
+
+        mf, bp = ({v: at(v, m, t) for v, t in (("excess", rows), ("accuracy", rows), ("worst", low))}
+                  for m in ("MF two-coin", "BP one-coin"))  # fmt: skip
+        sure, worst = (
+            "; ".join(
+                f"α2 {a}: MF {x:{sign}.1f}, BP {y:{sign}.1f}" for a, x, y in zip(alphas, mf[v], bp[v], strict=True)
+            )
+            for v, sign in (("excess", "+"), ("worst", ""))
+        )
+        taken = at("adversary", "MF two-coin", failed)[-1]
+        surer = all(m > b + 5 for m, b in zip(mf["excess"], bp["excess"], strict=True))
+        why = (
+            "started from the votes, in which he has his part, it takes him for an expert; his coin decides every task"
+        )
         return [
-            _claim("MF is surer than it is right, BP is not (confidence less accuracy, points)", said,
-                   all(mf(a)["excess"] > bp(a)["excess"] + 0.05 for a in alphas)),
-            _claim("the worst run of MF is far below that of BP", worst,
-                   all(mf(a)["worst"] < bp(a)["worst"] - 0.02 for a in alphas)),
-            _claim("where MF fails it takes the spammer for an adversary", share, taken is not None and taken > 0.5,
-                   "" if taken is not None and taken > 0.5 else
-                   "started from the votes, of which he has his part, it takes him for an expert; either way his coin "
-                   "decides every task"),
+            judged("MF is surer than it is right, BP is not (confidence less accuracy, points)", "figure only", sure,
+                   mf["excess"] + bp["excess"], surer),
+            judged("the worst run of MF is far below that of BP", "figure only", worst, mf["worst"] + bp["worst"],
+                   all(m < b - 2 for m, b in zip(mf["worst"], bp["worst"], strict=True))),
+            judged("where MF fails it takes the spammer for an adversary", "figure only",
+                   f"{taken:.0f} % of the failures", [taken], taken > 50, "" if taken > 50 else why),
         ]  # fmt: skip
 
 
@@ -148,21 +156,15 @@ same two-coin prior and for the one-coin prior that made the crowd (Liu et al. 2
         """More samples are better, and 400 are nearly exact."""
         out = []
         for prior in rows["prior"].unique(maintain_order=True):
-            part = rows.filter(pl.col("prior") == prior).group_by("method", "samples").mean()
-            mean = {(r["method"], r["samples"]): 100 * r["accuracy"] for r in part.iter_rows(named=True)}
-            sizes = sorted(s for m, s in mean if m == "samples")
-            few, many = mean["samples", sizes[0]], mean["samples", sizes[-1]]
-            exact, tied = mean["two_coin", 0], mean["one_coin", 0]
-            near = abs(exact - many) < 1
-            out.append(_claim(
-                f"{prior}: accuracy grows with the samples and comes near the exact messages",
-                f"{sizes[0]} samples {few:.1f}, {sizes[-1]} {many:.1f}; exact two-coin {exact:.1f}, one-coin {tied:.1f}",
-                many > few and near,
+            part = rows.filter(pl.col("prior") == prior)
+            sizes = (10, 400)
+            few, many = (100 * mean_of(part, "accuracy", {"method": "samples", "samples": s}) for s in sizes)
+            exact, tied = (100 * mean_of(part, "accuracy", {"method": m}) for m in ("two_coin", "one_coin"))
+            out.append(judged(
+                f"{prior}: accuracy grows with the samples and comes near the exact messages", "figure only",
+                f"10 samples {few:.1f}, 400 {many:.1f}; exact two-coin {exact:.1f}, one-coin {tied:.1f}",
+                [few, many, exact, tied], many > few and abs(exact - many) < 1,
                 "" if abs(tied - many) < 1 else "near the exact two-coin messages; the one-coin ones, which fit the "
                 "crowd, stay ahead",
             ))  # fmt: skip
         return out
-
-
-def _claim(text: str, ours: str, holds: bool, why: str = "") -> Claim:
-    return Claim(text, "figure only", ours, "reproduced" if holds else "not reproduced", why)

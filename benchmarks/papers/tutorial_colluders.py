@@ -182,7 +182,7 @@ def flag_tables(rows: pl.DataFrame, down: list[str]) -> list[tuple[str, pl.DataF
         return []
     part = rows.filter(pl.col("method").is_in(REMOVERS))
     return [("Of the ring left out, per cent", mean_table(part, down, "share", "caught")),
-            ("Of the honest workers left out, per cent", mean_table(part, down, "share", "honest_flagged"))]  # fmt: skip
+            ("Of the honest left out, per cent", mean_table(part, down, "share", "honest_flagged"))]  # fmt: skip
 
 
 @lru_cache(maxsize=1)

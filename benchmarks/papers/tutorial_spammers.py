@@ -1,4 +1,4 @@
-"""Tutorial: spammers. The removal table on real crowds, and curves over the share of spammers and of malicious workers."""
+"""Tutorial: spammers. The removal table on real crowds, and curves over the share of spammers or malicious workers."""
 
 from __future__ import annotations
 

@@ -33,7 +33,7 @@ def methods(plan: Plan) -> Section:
         section.notes.append("crowd-kit could not be installed here")
     for ours, theirs, settings, remark, labels in PAIRS:
         size = Size(labels // (50 if plan.quick else 5), 5, 100 if plan.quick else 500, 5)
-        warm = plan.crowd(Size(2_000, 5, 40, size.classes))
+        warm = plan.crowd(Size(10_000, 5, 100, max(size.classes, 4)))  # large enough for the compiled kernels
         own = min(
             child.run("whole:fit", threads=1, path=plan.crowd(size), method=ours, limit=600, warm=warm)["cpu"]
             for _ in range(plan.rounds)

@@ -17,6 +17,7 @@ from .maths.ties import break_ties
 
 if TYPE_CHECKING:
     from .annotations import Annotations
+    from .plots import Plots
 
 F8 = npt.NDArray[np.float64]
 
@@ -66,6 +67,18 @@ class Result:
             f"Result({self.method}: {len(self.tasks):,} tasks, {len(self.workers):,} workers, "
             f"{len(self.classes):,} classes, mean confidence {self.mean_confidence:.3f})"
         )
+
+    def _repr_html_(self) -> str:
+        from .plots import html
+
+        return html(self)
+
+    @property
+    def plot(self) -> Plots:
+        """Plots on matplotlib: `.workers()`, `.confusion(worker)`, `.calibration(truth)`, `.contested()`."""
+        from .plots import Plots
+
+        return Plots(self)
 
     # ---------------------------------------------------------------- what follows from the arrays
     @cached_property

@@ -13,7 +13,21 @@ import typer
 
 from .. import __version__
 from ..errors import CrowdwiseError, CrowdwiseWarning
-from . import aggregate, compare, convert, demo, evaluate, inspect, methods, predict, report, show, simulate, train, workers
+from . import (
+    aggregate,
+    compare,
+    convert,
+    demo,
+    evaluate,
+    inspect,
+    methods,
+    predict,
+    report,
+    show,
+    simulate,
+    train,
+    workers,
+)
 
 app = typer.Typer(
     name="crowdwise",

@@ -37,6 +37,9 @@ def report(
     duplicates: Duplicates = Repeats.error,
     format: Format = None,
     seed: Seed = 0,
+    title: Annotated[
+        str | None, typer.Option("--title", help="Heads the page; by default the file's name.", show_default=False)
+    ] = None,
     output: Annotated[Path, typer.Option("-o", "--output", help="The page.", metavar="FILE")] = Path("report.html"),
     force: Force = False,
 ) -> None:
@@ -54,11 +57,13 @@ def report(
         annotations, result, history = from_folder(Path(votes))
         blind, judge = None, known if known is not None or gold is None else read_truth(gold)
     else:
-        annotations, result, blind, helped = from_file(votes, method, param, gold, known, columns, duplicates, format, seed)
+        annotations, result, blind, helped = from_file(
+            votes, method, param, gold, known, columns, duplicates, format, seed
+        )
         history, judge = None, helped if known is None else known
-    title = Path(votes).name if votes != "-" else ""
+    head = title or (Path(votes).resolve().name if votes != "-" else "")
     with naming(votes, gold, truth):
-        write(annotations, result, output, truth=judge, blind=blind, history=history, title=title,
+        write(annotations, result, output, truth=judge, blind=blind, history=history, title=head,
               made=date.today().isoformat(), force=force)  # fmt: skip
     say(f"written to {output} ({output.stat().st_size / 1e6:.2f} MB); open it in any browser")
 

@@ -11,7 +11,6 @@ from markupsafe import Markup
 
 from .. import registry, tasks
 from ..annotations import Annotations
-from ..errors import ParameterError
 from ..result import Result
 from ..workers.agreement import Coefficient, agreement_table
 from ..workers.flags import flag_table
@@ -137,21 +136,23 @@ def _classes(votes: Annotations, result: Result) -> list[dict[str, Any]]:
 
 def _method(result: Result) -> dict[str, Any]:
     """What was run: name, summary, paper, parameters, what it decided, versions."""
-    try:
-        card = registry.card(result.method)
-    except ParameterError:
-        card = registry.LEARNERS.get(result.method)
-    chosen = [(name, shown(result.extra[name], 200)) for name in ("chosen", "reason", "temperature") if name in result.extra]
+    card = registry.METHODS.get(result.method) or registry.LEARNERS.get(result.method)
+    extra = [name for name in ("chosen", "reason", "temperature") if name in result.extra]
     return {
         "name": shown(result.method),
         "summary": "" if card is None else card.summary,
         "paper": "" if card is None else card.paper,
-        "params": [(shown(name), shown(value, 120)) for name, value in result.params.items()],
-        "extra": chosen,
+        "params": [(shown(name), _value(value)) for name, value in result.params.items()],
+        "extra": [(name, shown(result.extra[name], 200)) for name in extra],
         "iterations": result.n_iter,
         "converged": result.converged,
         "versions": ", ".join(f"{shown(name)} {shown(v, 30)}" for name, v in result.versions.items()),
     }
+
+
+def _value(value: Any) -> str:
+    """A parameter; a list without its brackets."""
+    return shown(", ".join(map(str, value)) if isinstance(value, list | tuple) else value, 200)
 
 
 def _trace(result: Result) -> Markup:

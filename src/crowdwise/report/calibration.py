@@ -15,9 +15,15 @@ from ..metrics import BINS, Evaluation, evaluate
 from ..result import Result
 from ..tasks import suspected_gold
 from .charts import Bin, reliability
+from .svg import NOTHING
 
 # Resamples for the intervals of the scores.
 RESAMPLES = 300
+_UNKNOWN = (
+    "The truth of no task is known. --truth FILE (or --gold FILE) with some true labels shows whether 90 % sure means "
+    "right nine times in ten."
+)
+_GIVEN = "The known labels were given to the method, so they cannot judge it."
 
 
 @dataclass(frozen=True)
@@ -25,7 +31,7 @@ class Calibration:
     """The scores, the diagram, the known labels that the crowd contradicts; or why there are none."""
 
     scores: Evaluation | None = None
-    drawing: Markup = Markup("")
+    drawing: Markup = NOTHING
     suspects: pl.DataFrame | None = None
     reason: str = ""
 
@@ -34,12 +40,11 @@ def calibration(votes: Annotations, result: Result, truth: Any, blind: Result | 
     """`blind` is the same method fitted without the truth, where `result` was fitted with it."""
     gold = as_gold(truth, votes)
     if gold is None or not len(gold.known):
-        return Calibration(reason="The truth of no task is known. --truth FILE (or --gold FILE) with some true labels shows "
-                                  "whether 90 % sure means right nine times in ten.")  # fmt: skip
+        return Calibration(reason=_UNKNOWN)
     judged = blind or result
     at, true = gold.known, gold.label[gold.known]
-    if blind is None and bool((result.posterior[at, true] == 1).all()) and bool((result.posterior[at] > 0).sum(axis=1).max() == 1):
-        return Calibration(reason="The known labels were given to the method, so they cannot judge it.")
+    if blind is None and bool((result.posterior[at, true] == 1).all() and (judged.posterior[at] > 0).sum() == len(at)):
+        return Calibration(reason=_GIVEN)
     scores = evaluate(judged, truth, resamples=RESAMPLES)
     found = bins(judged.confidence[at], judged.labels[at] == true)
     label = f"Reliability: of {len(at):,} labels with known truth, how many are right at each level of confidence"

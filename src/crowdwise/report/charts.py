@@ -24,6 +24,7 @@ class Frame:
     height: float = 220.0
     left: float = 44.0
     bottom: float = 34.0
+    top: float = 8.0
 
     def x(self, value: float) -> float:
         """Horizontal place of a value."""
@@ -33,21 +34,31 @@ class Frame:
     def y(self, value: float) -> float:
         """Vertical place of a value."""
         lo, hi = self.y_range
-        return 8 + (hi - value) / ((hi - lo) or 1.0) * (self.height - self.bottom - 8)
+        return self.top + (hi - value) / ((hi - lo) or 1.0) * (self.height - self.bottom - self.top)
 
-    def axes(self, x_name: str, y_name: str, steps: int = 4) -> list[str]:
+    def axes(self, x_name: str, y_name: str) -> list[str]:
         """Grid lines, numbers and names."""
         body = []
-        for i in range(steps + 1):
-            v = self.y_range[0] + (self.y_range[1] - self.y_range[0]) * i / steps
+        for v in _ticks(*self.y_range):
             body.append(f'<path class="grid" d="M{short(self.left)} {short(self.y(v))}H{short(self.width - 10)}"/>')
             body.append(words(self.left - 5, self.y(v) + 3.5, _tick(v, self.y_range), "axis", "end"))
-            u = self.x_range[0] + (self.x_range[1] - self.x_range[0]) * i / steps
+        for u in _ticks(*self.x_range):
             body.append(words(self.x(u), self.height - self.bottom + 14, _tick(u, self.x_range), "axis", "middle"))
         body.append(words((self.left + self.width - 10) / 2, self.height - 4, x_name, "axis name", "middle"))
         if y_name:
-            body.append(words(self.left + 4, 17, y_name, "axis name"))
+            body.append(words(2, 12, y_name, "axis name"))
         return body
+
+
+def _ticks(low: float, high: float, at_most: int = 6) -> list[float]:
+    """Round numbers between two values."""
+    width = high - low
+    if not width > 0:
+        return [low]
+    step = 10.0 ** math.floor(math.log10(width / at_most))
+    step *= next(m for m in (1, 2, 5, 10, 20) if width / (step * m) <= at_most)
+    first = math.ceil(low / step - 1e-9)
+    return [i * step for i in range(first, math.floor(high / step + 1e-9) + 1)]
 
 
 def _tick(value: float, between: tuple[float, float]) -> str:
@@ -72,7 +83,7 @@ def reliability(bins: Sequence[Bin], label: str) -> Markup:
     """Accuracy against confidence; a dot's size is the number of labels, its whisker the 95 % interval."""
     start = math.floor(10 * min([b.confidence for b in bins] + [0.9])) / 10
     low = math.floor(10 * min([b.low for b in bins] + [0.9])) / 10
-    frame = Frame((start, 1.0), (low, 1.0), width=420, height=300)
+    frame = Frame((start, 1.0), (low, 1.0), width=420, height=300, top=22)
     body = frame.axes("confidence", "share that is right")
     lo = max(start, low)
     body.append(
@@ -83,9 +94,8 @@ def reliability(bins: Sequence[Bin], label: str) -> Markup:
         x, r = frame.x(b.confidence), 3 + 7 * math.sqrt(b.n / largest)
         tip = escape(f"{b.n:,} labels, {b.confidence:.1%} sure on average, {b.accuracy:.1%} right")
         body.append(f'<path class="whisker" d="M{short(x)} {short(frame.y(b.low))}V{short(frame.y(b.high))}"/>')
-        body.append(
-            f'<circle class="dot" cx="{short(x)}" cy="{short(frame.y(b.accuracy))}" r="{short(r)}"><title>{tip}</title></circle>'
-        )
+        at = f'cx="{short(x)}" cy="{short(frame.y(b.accuracy))}" r="{short(r)}"'
+        body.append(f'<circle class="dot" {at}><title>{tip}</title></circle>')
     return drawing(frame.width, frame.height, body, "chart", label)
 
 
@@ -108,7 +118,9 @@ def curves(
     frame = Frame((min(xs), max(xs)), y_range or _room(min(ys), max(ys)), width, height)
     body = frame.axes(x_name, "")
     if at is not None:
-        body.append(f'<path class="ideal" d="M{short(frame.x(at))} 8V{short(height - frame.bottom)}"/>')
+        body.append(
+            f'<path class="ideal" d="M{short(frame.x(at))} {short(frame.top)}V{short(height - frame.bottom)}"/>'
+        )
     for i, (name, us, vs) in enumerate(kept):
         points = " ".join(f"{short(frame.x(u))},{short(frame.y(v))}" for u, v in zip(us, vs, strict=True))
         body.append(f'<polyline class="line line{i % 4}" points="{points}"><title>{escape(name)}</title></polyline>')

@@ -13,6 +13,7 @@ from ..annotations import Annotations
 from ..result import Result
 from ..workers.study import Study
 from . import charts
+from .svg import NOTHING
 from .text import number, percent, shown
 
 # Learning curves drawn; tasks listed on which classifier and crowd differ.
@@ -59,8 +60,8 @@ def pace(look: Study) -> list[dict[str, Any]]:
 class Training:
     """Loss curves and the classifier beside the crowd."""
 
-    loss: Markup = Markup("")
-    score: Markup = Markup("")
+    loss: Markup = NOTHING
+    score: Markup = NOTHING
     sentences: list[str] = field(default_factory=list)
     rows: list[dict[str, Any]] = field(default_factory=list)
 
@@ -76,8 +77,8 @@ def training(votes: Annotations, result: Result, history: pl.DataFrame | None) -
     said = (votes.votes.argmax(axis=1) == alone.argmax(axis=1))[here]
     sentences = [
         f"From the features alone the classifier says the same as features and labels together for "
-        f"{len(result.labels) - len(differ):,} of {len(result.labels):,} tasks, and the same as the majority of the crowd "
-        f"for {int(said.sum()):,} of {int(here.sum()):,}."
+        f"{len(result.labels) - len(differ):,} of {len(result.labels):,} tasks, and the same as the majority of the "
+        f"crowd for {int(said.sum()):,} of {int(here.sum()):,}."
     ]
     gap = alone[differ].max(axis=1) if len(differ) else np.empty(0)
     rows = [
@@ -91,13 +92,15 @@ def training(votes: Annotations, result: Result, history: pl.DataFrame | None) -
         }
         for t in differ[np.argsort(-gap, kind="stable")][:TASKS]
     ]
-    loss = score = Markup("")
+    loss = score = NOTHING
     best = result.extra.get("best_epoch")
     at = None if best is None else float(best)
     if history is not None and len(history) and {"epoch", "loss"} <= set(history.columns):
         terms = [c for c in history.columns if c not in ("epoch", "score")][:4]
         series = [(shown(c, 20), history["epoch"].to_list(), history[c].to_list()) for c in terms]
-        loss = charts.curves(series, "epoch", f"Loss by epoch, ending at {number(history['loss'][-1], 3)}", at=at, width=420)
+        loss = charts.curves(
+            series, "epoch", f"Loss by epoch, ending at {number(history['loss'][-1], 3)}", at=at, width=420
+        )
         if "score" in history.columns:
             one = [("score", history["epoch"].to_list(), history["score"].to_list())]
             score = charts.curves(one, "epoch", "Score on held-out labels by epoch", at=at, width=420)

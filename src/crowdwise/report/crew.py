@@ -78,7 +78,10 @@ def rows(look: Study) -> list[Row]:
         flagged.setdefault(str(flag.worker), []).append(flag.name if flag.name in NAMES else "other")
     table = look.quality.filter(pl.col("n_labels") > 0)
     table = table.with_columns(
-        pl.col("worker").cast(pl.String).is_in([w for w, names in flagged.items() if names != ["unknown"]]).alias("_grave")
+        pl.col("worker")
+        .cast(pl.String)
+        .is_in([w for w, names in flagged.items() if names != ["unknown"]])
+        .alias("_grave")
     )
     table = table.sort("_grave", "n_labels", descending=True, maintain_order=True).head(SHOWN)
     out = []

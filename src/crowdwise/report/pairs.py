@@ -43,7 +43,7 @@ class Pair:
 class Pairs:
     """The map, the pairs that agree least, the table behind both, and what the page's script looks up on a click."""
 
-    drawing: Markup = Markup("")
+    drawing: Markup = svg.NOTHING
     workers: list[str] = field(default_factory=list)
     of: int = 0
     least: list[Pair] = field(default_factory=list)
@@ -72,11 +72,9 @@ def pairs(votes: Annotations, result: Result, flags: Sequence[Flag]) -> Pairs:
         values[i, j] = row["agreement"]
         tips[i][j] = f"{names[i]} and {names[j]}: agree on {row['n_agree']:,} of {row['n_common']:,} common tasks"
         found[i, j] = (_differing(said[int(order[i])], said[int(order[j])], result), row)
-    label = f"Heat map of how often {m} workers agree with each other; the darker, the more often"
+    label = f"Heat map of how often {m} workers agree with each other; the stronger the colour, the more often"
     data = _data(votes, result, names, found)
-    return Pairs(
-        svg.heat(values, names, tips, label), names, of, _least(votes, result, names, found), table, data
-    )
+    return Pairs(svg.heat(values, names, tips, label), names, of, _least(votes, result, names, found), table, data)
 
 
 def _chosen(votes: Annotations, flags: Sequence[Flag]) -> I8:

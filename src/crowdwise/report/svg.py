@@ -15,6 +15,9 @@ from markupsafe import Markup, escape
 
 from .text import shown
 
+# Where there is nothing to draw.
+NOTHING = Markup("")
+
 F8 = npt.NDArray[np.float64]
 
 # Above this share a cell is dark enough for light digits.
@@ -42,7 +45,13 @@ def words(x: float, y: float, value: str, kind: str, anchor: str = "") -> str:
 
 
 def interval(
-    value: float | None, low: float | None, high: float | None, *, start: float = 0.0, stop: float = 1.0, mark: float | None = None
+    value: float | None,
+    low: float | None,
+    high: float | None,
+    *,
+    start: float = 0.0,
+    stop: float = 1.0,
+    mark: float | None = None,
 ) -> Markup:
     """A dot with its 95 % interval on a line from `start` to `stop`; `mark` is a second, hollow dot (gold)."""
     width, height, edge = 130.0, 16.0, 5.0
@@ -100,15 +109,13 @@ def matrix(p: F8, names: Sequence[str], label: str, tips: Sequence[Sequence[str]
         for j in range(k):
             share = float(p[i, j]) if math.isfinite(p[i, j]) else 0.0
             kind = "right" if i == j else "wrong"
-            at = f'x="{short(left + j * cell)}" y="{short(top + i * cell)}"'
+            x, y = left + j * cell, top + i * cell
+            at = f'x="{short(x)}" y="{short(y)}" width="{short(cell - 1)}" height="{short(cell - 1)}"'
             tip = f"<title>{escape(tips[i][j])}</title>" if tips else ""
-            body.append(
-                f'<rect class="{kind}" {at} width="{short(cell - 1)}" height="{short(cell - 1)}" fill-opacity="{share:.2f}">'
-                f"{tip}</rect>"
-            )
+            body.append(f'<rect class="{kind}" {at} fill-opacity="{share:.2f}">{tip}</rect>')
             if k <= 5 and share >= 0.005:
                 ink = "digit light" if share > _DARK else "digit"
-                body.append(words(left + (j + 0.5) * cell, top + (i + 0.5) * cell + 4, f"{100 * share:.0f}", ink, "middle"))
+                body.append(words(x + cell / 2, y + cell / 2 + 4, f"{100 * share:.0f}", ink, "middle"))
     return drawing(left + k * cell + 2, top + k * cell + 2, body, "matrix", label)
 
 
@@ -119,16 +126,16 @@ def heat(values: F8, names: Sequence[str], tips: Sequence[Sequence[str]], label:
     """
     m = len(names)
     cell = max(min(640.0 / max(m, 1), 34.0), 13.0)
-    left, top = 100.0, 4.0
+    left, top = 90.0, 4.0
     body = []
     for i in range(m):
         y = top + i * cell
         body.append(words(left - 6, y + cell / 2 + 3.5, shown(names[i], 14), "axis", "end"))
-        body.append(words(left + i * cell + 3, y + cell / 2 + 3.5, shown(names[i], 14), "axis"))
+        body.append(words(left + i * cell + 3, y + cell / 2 + 3.5, shown(names[i], 10), "axis"))
         for j in range(i):
             v = float(values[i, j])
             if math.isfinite(v):
                 at = f'x="{short(left + j * cell)}" y="{short(y)}" width="{short(cell - 1)}" height="{short(cell - 1)}"'
                 tip = f"<title>{escape(tips[i][j])}</title>"
                 body.append(f'<rect class="heat" {at} fill-opacity="{v:.2f}" data-i="{i}" data-j="{j}">{tip}</rect>')
-    return drawing(left + m * cell + 90, top + m * cell + 2, body, "heatmap", label)
+    return drawing(left + m * cell + 70, top + m * cell + 2, body, "heatmap", label)

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
+from itertools import pairwise
 from typing import Any
 
 import numpy as np
@@ -41,7 +42,11 @@ class Verdict:
 
 
 def verdict(
-    votes: Annotations, result: Result, coefficients: Sequence[Coefficient], flags: Sequence[Flag], scores: Evaluation | None
+    votes: Annotations,
+    result: Result,
+    coefficients: Sequence[Coefficient],
+    flags: Sequence[Flag],
+    scores: Evaluation | None,
 ) -> Verdict:
     """From the numbers to sentences."""
     confidence = np.where(votes.labels_per_task > 0, result.confidence, 0.0)
@@ -49,8 +54,8 @@ def verdict(
     grave = [flag for flag in flags if flag.name != "unknown"]
     legend = _bands(confidence)
     sentences = [
-        f"{n_safe:,} of {count(votes.n_tasks, 'label')} {'is' if n_safe == 1 else 'are'} safe: at least "
-        f"{percent(SAFE)} sure. By the method's own reckoning {percent(result.mean_confidence, 1)} of all labels are right."
+        f"Safe means at least {percent(SAFE)} sure. By the method's own reckoning "
+        f"{percent(result.mean_confidence, 1)} of all labels are right."
     ]
     if scores is not None:
         sentences.append(
@@ -59,7 +64,9 @@ def verdict(
             + "."
         )
     sentences += _agreement(coefficients)
-    sentences += [] if result.converged else ["The method stopped before it settled; give it more iterations (max_iter)."]
+    sentences += (
+        [] if result.converged else ["The method stopped before it settled; give it more iterations (max_iter)."]
+    )
     return Verdict(
         n_tasks=votes.n_tasks,
         n_safe=n_safe,
@@ -75,7 +82,7 @@ def verdict(
 
 def _bands(confidence: Any) -> list[tuple[str, int]]:
     names = [f"at least {percent(_BANDS[0])} sure"]
-    names += [f"{percent(low)} to {percent(high)}" for high, low in zip(_BANDS[:-2], _BANDS[1:-1], strict=True)]
+    names += [f"{percent(low)} to {percent(high)}" for high, low in pairwise(_BANDS[:-1])]
     names.append(f"less than {percent(_BANDS[-2])}")
     place = (confidence[:, None] < np.array(_BANDS)[None, :-1]).sum(axis=1)
     return list(zip(names, np.bincount(place, minlength=len(names)).tolist(), strict=True))
@@ -93,7 +100,9 @@ def _agreement(coefficients: Sequence[Coefficient]) -> list[str]:
         return [f"Agreement beyond chance cannot be measured: {alpha.reason}."]
     word = "good" if alpha.value >= _GOOD else "fair" if alpha.value >= _FAIR else "low"
     where = span(alpha.low, alpha.high)
-    said = f"Agreement beyond chance is {word}: Krippendorff's alpha {number(alpha.value)}" + (f" ({where})." if where else ".")
+    said = f"Agreement beyond chance is {word}: Krippendorff's alpha {number(alpha.value)}" + (
+        f" ({where})." if where else "."
+    )
     if word == "low":
         said += " Single labels are not to be trusted, which is no verdict on the labels weighed together."
     return [said]
@@ -103,7 +112,9 @@ def _talk(grave: Sequence[Flag], at_most: int = 6) -> list[tuple[str, str, str]]
     """One line a worker, his gravest flag."""
     seen: dict[str, tuple[str, str, str]] = {}
     for flag in grave:
-        seen.setdefault(str(flag.worker), (shown(flag.worker), NAMES.get(flag.name, flag.name), shown(flag.evidence, 300)))
+        seen.setdefault(
+            str(flag.worker), (shown(flag.worker), NAMES.get(flag.name, flag.name), shown(flag.evidence, 300))
+        )
     return list(seen.values())[:at_most]
 
 
@@ -111,18 +122,23 @@ def steps(view: Verdict, suspects: pl.DataFrame | None, confused: pl.DataFrame) 
     """What to do next."""
     out = []
     if view.n_more:
-        out.append(f"Ask for another vote on {count(view.n_more, 'task')}, the most contested first (contested.csv below).")
+        out.append(
+            f"Ask for another vote on {count(view.n_more, 'task')}, the most contested first (contested.csv below)."
+        )
     if view.n_talk:
         out.append(
-            f"Talk to {count(view.n_talk, 'worker')} before removing anybody; crowdwise aggregate --drop-flagged shows what "
-            "would change without those who guess or collude."
+            f"Talk to {count(view.n_talk, 'worker')} before removing anybody; crowdwise aggregate --drop-flagged shows "
+            "what would change without those who guess or collude."
         )
     if suspects is not None and len(suspects):
         names = enough([shown(t, 30) for t in suspects["task"].to_list()], 3)
         out.append(f"Look again at {count(len(suspects), 'known label')} that the crowd contradicts: {names}.")
     if len(confused) and confused["n"][0] >= 1:
         first, second = (shown(confused[name][0], 30) for name in ("first", "second"))
-        out.append(f"The classes most often taken for each other are “{first}” and “{second}”: do the instructions tell them apart?")
+        out.append(
+            f"The classes most often taken for each other are “{first}” and “{second}”: do the instructions tell them "
+            "apart?"
+        )
     if view.n_unknown:
         out.append(f"{count(view.n_unknown, 'worker')} gave too few labels to be judged; nothing is held against them.")
     return out

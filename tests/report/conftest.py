@@ -1,0 +1,57 @@
+"""Crowds whose reports the tests read."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+
+import crowdwise as cw
+
+from ..conftest import planted
+from .payloads import PAYLOADS
+
+
+def hostile_crowd() -> tuple[cw.Annotations, dict[str, str]]:
+    """Every payload is a worker and a task, eight are classes; a constant worker draws flags with evidence."""
+    rng = np.random.default_rng(3)
+    n = len(PAYLOADS)
+    classes = PAYLOADS[::25]
+    truth = rng.integers(len(classes), size=n)
+    task = np.repeat(np.arange(n), 12)
+    worker = (task * 7 + np.tile(np.arange(12), n)) % n
+    worker[::6] = 5
+    right = (rng.random(len(task)) < 0.7) & (worker != 5)
+    label = np.where(right, truth[task], rng.integers(len(classes), size=len(task)))
+    label[worker == 5] = 0
+    names = np.array(PAYLOADS, dtype=object)
+    votes = cw.Annotations.from_arrays(
+        names[task].tolist(), names[worker].tolist(), [classes[c] for c in label], time=np.arange(len(task)) * 3.0,
+        duplicates="first",
+    )  # fmt: skip
+    return votes, {PAYLOADS[t]: classes[truth[t]] for t in range(n)}
+
+
+@pytest.fixture(scope="session")
+def hostile_page() -> str:
+    votes, truth = hostile_crowd()
+    result = cw.DawidSkene(max_iter=20, tol=1e-2).fit(votes)
+    return cw.report.render(votes, result, truth=truth, title=PAYLOADS[0])
+
+
+@pytest.fixture(scope="session")
+def plain_crowd():
+    """60 one-coin workers, K=3, with truth and times; one worker always says the same."""
+    votes, truth, _ = planted(n=400, m=60, k=3, labels=8, seed=2)
+    label = np.where(votes.worker == 0, 1, votes.label)
+    votes = cw.Annotations.from_arrays(
+        [f"t{t}" for t in votes.task], [f"w{w:02d}" for w in votes.worker], [f"c{c}" for c in label],
+        time=np.arange(len(label)) * 7.0,
+    )  # fmt: skip
+    known = {f"t{i}": f"c{c}" for i, c in enumerate(truth)}
+    return votes, cw.DawidSkene().fit(votes), known
+
+
+@pytest.fixture(scope="session")
+def plain_page(plain_crowd) -> str:
+    votes, result, truth = plain_crowd
+    return cw.report.render(votes, result, truth=truth, title="A crowd", made="2026-01-01")
