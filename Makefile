@@ -42,6 +42,7 @@ $(VENV)/.demo: $(VENV)/bin/python pyproject.toml constraints.txt
 
 $(VENV)/.dev: $(VENV)/bin/python pyproject.toml constraints.txt
 	$(PIP) -e '.[all,dev]'
+	@command -v chromium >/dev/null || { test "$$(id -u)" = 0 && apt-get update -qq && apt-get install -y -qq chromium; } || echo "the report's browser tests are skipped: apt-get install chromium"
 	@touch $@ $(VENV)/.demo
 
 clean:

@@ -7,7 +7,7 @@ from typing import Literal
 import numpy as np
 import numpy.typing as npt
 
-from crowdwise import Annotations
+from crowdwise import Annotations, MajorityVote
 
 F8 = npt.NDArray[np.float64]
 I8 = npt.NDArray[np.int64]
@@ -55,6 +55,12 @@ def say(confusion: F8, truth: I8, seed: int, *, dense: bool) -> Annotations:
     edges = confusion.cumsum(axis=2)[worker, truth[task]]
     label = (edges < rng.random(len(task))[:, None]).sum(axis=1).clip(0, k - 1)
     return Annotations.from_arrays(task, worker, label, tasks=range(n), workers=range(m), classes=range(k))
+
+
+def majority(votes: Annotations) -> Annotations:
+    """The vote as one annotator's labels: what the paper gives to methods that know no annotators."""
+    n, label = votes.n_tasks, MajorityVote().fit(votes).labels
+    return Annotations.from_arrays(np.arange(n), np.zeros(n, dtype=int), label, classes=votes.classes)
 
 
 def confusion_error(found: F8, true: F8) -> float:

@@ -20,7 +20,7 @@ SIZES = (10, 15, 25, 40, 70, 120, 200)  # images that a classifier sees
 
 @dataclass(frozen=True)
 class Digits:
-    """MNIST as 50 principal components (or images): x, y, test part, and what each annotator says of x[n, annotator]."""
+    """MNIST as 50 principal components (or images), and said[image, annotator] by the pool."""
 
     x: F4
     y: I8

@@ -14,10 +14,10 @@ from crowdwise.learn import CrowdClassifier
 from crowdwise.learn.nets import mlp
 from crowdwise.learn.resnet import resnet50
 
-from .cifar import Images, described
+from .cifar import described
 from .experiment import Cell, Claim, Experiment, Scale, mean_table
-from .flippers import confusion_error, say
-from .trace_mnist import METHODS, WITH_CONFUSION
+from .flippers import confusion_error, majority, say
+from .trace_mnist import BLIND, METHODS, WITH_CONFUSION
 from .verdict import judged, mean_of
 
 F8 = npt.NDArray[np.float64]
@@ -74,10 +74,11 @@ CM error: squared differences over workers × classes."""
         method, params = METHODS[cell["method"]]
         if method == "known_confusion":
             params = {"confusion": true}
-        elif cell["labels"] == "all" and method in ("vanilla", "soft_bootstrap", "single_confusion"):
-            votes = _majority(votes, data)
+        elif cell["labels"] == "all" and method in BLIND:
+            votes = majority(votes)
         fitted = CrowdClassifier(
-            _net(scale), method, params=params, epochs={"smoke": 1, "small": 20, "paper": 200}[scale], batch_size=50,
+            _net(scale), method, params=params, epochs={"smoke": 1, "small": 15, "paper": 200}[scale],
+            batch_size=50 if scale == "paper" else 100,
             lr=1e-3, worker_lr=1e-3 if scale == "paper" else 1e-2, validation=0.1, seed=cell["seed"],
         ).fit(data.x, votes)  # fmt: skip
         out = {"accuracy": float((fitted.predict_proba(data.test_x).argmax(1) == data.test_y).mean())}
@@ -121,14 +122,6 @@ CM error: squared differences over workers × classes."""
                        [more, less], more > 0 > less),
             ]  # fmt: skip
         return out
-
-
-def _majority(votes: Any, data: Images) -> Any:
-    """The vote as one annotator's labels, as the paper trains the methods that know no annotators."""
-    import crowdwise as cw
-
-    n, label = len(data.y), cw.MajorityVote().fit(votes).labels
-    return cw.Annotations.from_arrays(np.arange(n), np.zeros(n, dtype=int), label, classes=range(10))
 
 
 def _net(scale: Scale) -> Any:

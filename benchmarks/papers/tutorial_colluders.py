@@ -131,15 +131,15 @@ class Injected(Experiment):
 A random share α of the workers of a real crowd is turned into a ring: on the tasks that they labelled they give one
 wrong answer per task with probability .9, else the truth. *TA* trusts the honest worker with the most labels among
 those who are right more often than not. *honest only* is what Dawid-Skene makes of the others' labels: the ceiling of
-all removal. Nothing is scaled; the tutorial's dog has five classes on this slide, the data have four. Labels of tasks
-without a truth stay as they are."""
+all removal, but not of all methods: with two classes a ring that lies nine times in ten tells the truth backwards, and
+Dawid-Skene turns it round. Nothing is scaled; the tutorial's dog has five classes on this slide, the data have four.
+Labels of tasks without a truth stay as they are."""
     seeds: ClassVar[dict[Scale, int]] = {"smoke": 1, "small": 3, "paper": 20}
 
     def conditions(self, scale: Scale) -> Iterator[Cell]:
         """Set × share × method."""
-        sets, shares = ("bluebird", "sp", "dog", "web"), (0.0, 0.1, 0.2, 0.3, 0.4)
-        if scale == "smoke":
-            sets, shares = ("bluebird",), (0.2,)
+        sets = ("bluebird",) if scale == "smoke" else ("bluebird", "sp", "dog", "web")
+        shares = (0.2,) if scale == "smoke" else (0.0, 0.1, 0.2, 0.3, 0.4)
         for data in sets:
             for share in shares:
                 for method in (*ON_ALL, *REMOVERS, CEILING):

@@ -15,7 +15,7 @@ from crowdwise import Annotations
 from crowdwise.learn import CrowdClassifier
 from crowdwise.learn.nets import mlp
 
-from .dependent import coins, draw
+from .dependent import draw
 from .experiment import Cell, Claim, Experiment, Scale, mean_table
 from .tutorial_workers import aligned_error
 from .verdict import judged, mean_of
@@ -49,7 +49,7 @@ def world(kind: str, seed: int, n: int) -> Truth:
     anchors = "anchors" in kind
     proba = softmax(4.0 * score, axis=1) if anchors else 0.55 * softmax(4.0 * score, axis=1) + 0.45 / K
     truth = (proba.cumsum(1) < rng.random(n)[:, None]).sum(1).clip(0, K - 1)
-    confusion = experts(rng) if "experts" in kind else coins(rng.uniform(0.5, 0.7, M), K)
+    confusion = experts(rng) if "experts" in kind else mediocre(rng)
     said = np.stack([draw(confusion[w], truth, rng) for w in range(M)], axis=1)
     task, worker = np.nonzero(rng.random(said.shape) < 0.5)
     votes = Annotations.from_arrays(
@@ -72,6 +72,16 @@ def experts(rng: np.random.Generator) -> F8:
     return out
 
 
+def mediocre(rng: np.random.Generator) -> F8:
+    """Right with probability .5 to .7 in each class, the mistakes split at random."""
+    out = np.empty((M, K, K))
+    for w, k in np.ndindex(M, K):
+        right = rng.uniform(0.5, 0.7)
+        out[w, k, [j for j in range(K) if j != k]] = (1 - right) * rng.dirichlet(np.ones(K - 1))
+        out[w, k, k] = right
+    return out
+
+
 class Identifiable(Experiment):
     """CM error with and without the conditions."""
 
@@ -82,10 +92,10 @@ class Identifiable(Experiment):
 Three classes, six workers who each label half of 5,000 tasks; p(class | x) is a softmax of a linear map of five
 features. *Anchors*: some tasks have p near 1 for every class; without them p never exceeds .7. *Experts*: for each
 class two workers name it exactly when it is there and guess among the others; without them all six are right with
-probability .5 to .7. CM error: squared error of a row, averaged, after the best renaming of classes; *f error*: squared
-error of p(class | x). 64 ReLUs, 40 epochs, all from the same start (softmax of the identity, but trace's own), λ = .01
-for both volumes, the last epoch. The tutorial states theorems, no figures: ccem needs both conditions, GeoCrowdNet (F)
-only the anchors, (W) only the experts."""
+probability .5 to .7, with mistakes of their own. CM error: squared error of a row, averaged, after the best renaming of
+classes; *f error*: squared error of p(class | x). 64 ReLUs, 40 epochs, all from the same start (softmax of the
+identity, but trace's own), λ = .01 for both volumes, the last epoch. The tutorial states theorems, no figures: ccem
+needs both conditions, GeoCrowdNet (F) only the anchors, (W) only the experts."""
     seeds: ClassVar[dict[Scale, int]] = {"smoke": 1, "small": 5, "paper": 20}
 
     def conditions(self, scale: Scale) -> Iterator[Cell]:

@@ -155,8 +155,8 @@ classes; *failed* counts crowds on which a method refused (no workers who met of
         uniform = rows.filter(pl.col("crowd") == "uniform rows")
         near = [mean_of(uniform, "corner", {"workers": m}) for m in WORKERS]
         rate = float(np.polyfit(np.log(WORKERS), np.log(near), 1)[0])
-        out = [judged("with M workers some row is within ε of every corner, ε no slower than M^(-1/4) for K = 3",
-                      "-0.25", f"{near[0]:.3f} → {near[-1]:.3f}, exponent {rate:.2f}", near, rate <= -0.25)]  # fmt: skip
+        out = [judged("with M workers some row is within ε of every corner, ε ≤ c M^(-1/4) for K = 3",
+                      "-.25", f"{near[0]:.2f} → {near[-1]:.2f}, exponent {rate:.2f}", near, rate <= -0.25)]  # fmt: skip
         for crowd in ("uniform rows", "fair workers"):
             for method in ("MultiSPA", "CNMF"):
                 errors = [mean_of(rows, "cm_error", {"crowd": crowd, "workers": m, "method": method}) for m in WORKERS]

@@ -18,7 +18,7 @@ def hostile_crowd() -> tuple[cw.Annotations, dict[str, str]]:
     classes = PAYLOADS[::25]
     truth = rng.integers(len(classes), size=n)
     task = np.repeat(np.arange(n), 12)
-    worker = (task * 7 + np.tile(np.arange(12), n)) % n
+    worker = (task * 5 + np.tile(np.arange(12), n)) % n
     worker[::6] = 5
     right = (rng.random(len(task)) < 0.7) & (worker != 5)
     label = np.where(right, truth[task], rng.integers(len(classes), size=len(task)))

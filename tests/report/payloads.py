@@ -37,9 +37,10 @@ _SINGLE = (
     "<link rel=stylesheet href=http://evil.test/x.css>", "<img src=http://evil.test/x.png>",
     "<style>@import 'http://evil.test/x.css';</style>", "<meta http-equiv=refresh content='0;url=http://evil.test/'>",
     "<base href=http://evil.test/>", "<form action=http://evil.test/><button>x</button></form>",
-    "<object data=http://evil.test/></object>", "<embed src=http://evil.test/>", "<video src=http://evil.test/ autoplay>",
+    "<object data=http://evil.test/></object>", "<embed src=http://evil.test/>",
+    "<video src=http://evil.test/ autoplay>",
     "=HYPERLINK(\"http://evil.test/\")", "+1+1", "-2+3", "@SUM(A1)", "\t=1", "{% raw %}", "{{ 7*7 }}", "{# x #}",
-    "\u2028alert(1)", "\u2029alert(1)", "\u202eevil", "a\u0000b", "a\u0007b", "x" * 5000, "💥" * 50, "__proto__",
+    "\u2028alert(1)", "\u2029alert(1)", "\u202eevil", "a\u0001b", "a\u0007b", "x" * 5000, "💥" * 50, "__proto__",
     "constructor", "../../etc", "#verdict", "h-verdict", "[data-pair]", "1,0", "nbsp\u00a0x", "\ufeffbom",
 )  # fmt: skip
 

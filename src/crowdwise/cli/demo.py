@@ -29,7 +29,9 @@ def demo(
 ) -> None:
     """See what crowdwise does, in under a minute: a troubled crowd labels handwritten digits."""
     from ..io.store import FILES, refuse_to_overwrite
+    from ..io.votes import save_votes
     from ..io.write import TABLES, write_run
+    from ..report import write as write_report
 
     out = console(stderr=False)
     refuse_to_overwrite(output / "run", TABLES + FILES, force)
@@ -48,7 +50,12 @@ def demo(
     _adversary(crowd, best, out)
     ledger = votes.ledger
     write_run(best, ledger, output / "run", force=True)
-    out.print(f"\nEverything is in {output}/: the crowd's votes in crowd/labels.csv, the answers in run/. Try\n")
+    save_votes(votes, output / "run")
+    write_report(
+        votes, best, output / "run" / "report.html", truth=crowd.truth_table(), title="The demo's crowd", force=True
+    )
+    out.print(f"\nEverything is in {output}/: the crowd's votes in crowd/labels.csv, the answers in run/.")
+    out.print(f"Open {output}/run/report.html in a browser: which labels are safe, whom to talk to, and why. Try\n")
     out.print(f"  crowdwise inspect {output}/crowd/labels.csv")
     out.print(f"  crowdwise compare {output}/crowd/labels.csv --truth {output}/crowd/truth.csv")
     out.print(f"  crowdwise show {output}/run")

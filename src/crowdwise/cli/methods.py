@@ -3,12 +3,16 @@
 from __future__ import annotations
 
 from dataclasses import asdict, fields
-from typing import Annotated, Any
+from importlib.util import find_spec
+from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
 from .options import Json
 from .talk import console, print_json, print_table
+
+if TYPE_CHECKING:
+    from ..registry import Card
 
 
 def methods(
@@ -28,7 +32,10 @@ def methods(
             _show(about)
         return
     if json:
-        print_json([_about(each) for each in [*registry.names(), *registry.LEARNERS]])
+        # Without torch a training method's parameters cannot be read; its card can.
+        learners = [*registry.LEARNERS] if find_spec("torch") else []
+        cards = [_card(registry.LEARNERS[each]) for each in registry.LEARNERS if each not in learners]
+        print_json([*(_about(each) for each in [*registry.names(), *learners]), *cards])
         return
     rows = []
     for each in registry.names():
@@ -46,16 +53,22 @@ def _about(name: str) -> dict[str, Any]:
     card = registry.LEARNERS.get(name) or registry.card(name)
     about, parameters, training = _learner(name) if name in registry.LEARNERS else _aggregator(name)
     return {
-        "name": name,
+        **_card(card),
+        "default": name == registry.DEFAULT,
+        "parameters": parameters,
+        "training": training,
+        "about": about.split(">>>")[0].strip(),
+    }
+
+
+def _card(card: Card) -> dict[str, Any]:
+    return {
+        "name": card.name,
         "family": card.family,
         "summary": card.summary,
         "paper": card.paper,
         "needs": sorted(card.needs),
         "can": sorted(card.can),
-        "default": name == registry.DEFAULT,
-        "parameters": parameters,
-        "training": training,
-        "about": about.split(">>>")[0].strip(),
     }
 
 

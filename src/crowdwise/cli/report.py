@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import json
+from dataclasses import replace
 from datetime import date
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
@@ -17,6 +19,7 @@ if TYPE_CHECKING:
     import polars as pl
 
     from ..annotations import Annotations
+    from ..ledger import Ledger
     from ..result import Result
 
 
@@ -77,13 +80,27 @@ def from_folder(folder: Path) -> tuple[Annotations, Result, pl.DataFrame | None]
     from ..result import Result
 
     result = Result.load(folder)
+    annotations = replace(load_votes(folder, result), ledger=saved_ledger(folder / "ledger.json"))
     path, history = folder / "history.csv", None
     if path.is_file():
         try:
             history = pl.read_csv(path)
         except pl.exceptions.PolarsError as error:
             raise DataError(f"{path} is damaged ({' '.join(str(error).split())[:120]})") from error
-    return load_votes(folder, result), result, history
+    return annotations, result, history
+
+
+def saved_ledger(path: Path) -> Ledger:
+    """What became of every row, as the run wrote it down."""
+    from ..errors import DataError
+    from ..ledger import Ledger
+
+    try:
+        told = json.loads(path.read_text(encoding="utf-8"))
+        dropped = {str(reason): int(n) for reason, n in told["dropped"].items()}
+        return Ledger(int(told["rows_in"]), int(told["rows_used"]), dropped, tuple(map(str, told["notes"])))
+    except (OSError, ValueError, KeyError, TypeError, AttributeError, AssertionError) as error:
+        raise DataError(f"{path} cannot be read ({' '.join(str(error).split())[:120]}); run aggregate anew") from None
 
 
 def from_file(

@@ -134,9 +134,11 @@ def watch(classifier: CrowdClassifier) -> None:
 def write(fitted: CrowdClassifier, annotations: Annotations, output: Path) -> None:
     """The classifier, the tables, the history; checkpoints are of no more use."""
     from ..io.csvcells import to_csv
+    from ..io.votes import save_votes
     from ..io.write import write_run
 
     write_run(fitted.result_, annotations.ledger, output, force=True)
+    save_votes(annotations, output)
     fitted.save(output, force=True)
     to_csv(fitted.history_.to_table(), output / "history.csv")
     shutil.rmtree(output / CHECKPOINTS, ignore_errors=True)

@@ -27,11 +27,14 @@ _HOMES = {
     "JsonLines": "callbacks",
     "TensorBoard": "callbacks",
     "CrowdClassifier": "classifier",
+    "Choice": "choice",
+    "choose": "choice",
 }
 
 if TYPE_CHECKING:
     from .batch import CrowdBatch
     from .callbacks import Callback, JsonLines, TensorBoard
+    from .choice import Choice, choose
     from .classifier import CrowdClassifier
     from .crowd import Crowd
     from .data import CrowdData
@@ -43,6 +46,7 @@ if TYPE_CHECKING:
 
 __all__ = [
     "Callback",
+    "Choice",
     "Crowd",
     "CrowdBatch",
     "CrowdClassifier",
@@ -56,6 +60,7 @@ __all__ = [
     "Output",
     "Sweep",
     "TensorBoard",
+    "choose",
     "make_net",
     "train",
 ]

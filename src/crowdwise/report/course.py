@@ -62,16 +62,16 @@ class Training:
 
     loss: Markup = NOTHING
     score: Markup = NOTHING
+    terms: list[str] = field(default_factory=list)
     sentences: list[str] = field(default_factory=list)
     rows: list[dict[str, Any]] = field(default_factory=list)
 
 
 def training(votes: Annotations, result: Result, history: pl.DataFrame | None) -> Training | None:
     """For a result of training end to end; None for an aggregation."""
-    proba = result.extra.get("classifier")
-    if proba is None:
+    if "classifier" not in result.extra:
         return None
-    alone = np.asarray(proba)
+    alone = np.asarray(result.extra["classifier"])
     differ = np.flatnonzero(alone.argmax(axis=1) != result.labels)
     here = votes.labels_per_task > 0
     said = (votes.votes.argmax(axis=1) == alone.argmax(axis=1))[here]
@@ -80,8 +80,37 @@ def training(votes: Annotations, result: Result, history: pl.DataFrame | None) -
         f"{len(result.labels) - len(differ):,} of {len(result.labels):,} tasks, and the same as the majority of the "
         f"crowd for {int(said.sum()):,} of {int(here.sum()):,}."
     ]
-    gap = alone[differ].max(axis=1) if len(differ) else np.empty(0)
-    rows = [
+    best = result.extra.get("best_epoch")
+    if best is not None:
+        sentences.append(f"The weights of epoch {best} of {result.n_iter} were kept.")
+    if history is None or not {"epoch", "loss"} <= set(history.columns):
+        epochs = np.arange(1, len(result.trace) + 1)
+        history = pl.DataFrame({"epoch": epochs, "loss": -result.trace})
+    loss, score, terms = _progress(history, None if best is None else float(best))
+    return Training(loss, score, terms, sentences, _differing(result, alone, differ))
+
+
+def _progress(history: pl.DataFrame, best: float | None) -> tuple[Markup, Markup, list[str]]:
+    """Curves of the loss with its terms and of the held-out score; a term that is all of the loss is left out."""
+    numbers = history.with_columns(pl.all().cast(pl.Float64, strict=False).fill_null(float("nan")))
+    if not len(numbers):
+        return NOTHING, NOTHING, []
+    terms = ["loss", *(c for c in history.columns if c not in ("epoch", "score", "loss"))][:4]
+    terms = terms if len(terms) > 2 else ["loss"]
+    epoch = numbers["epoch"].to_list()
+    series = [(shown(c, 20), epoch, numbers[c].to_list()) for c in terms]
+    label = f"Loss by epoch, ending at {number(numbers['loss'][-1], 3)}"
+    loss, score = charts.curves(series, "epoch", label, at=best, width=420), NOTHING
+    if "score" in numbers.columns:
+        one = [("score", epoch, numbers["score"].to_list())]
+        score = charts.curves(one, "epoch", "Score on held-out labels by epoch", at=best, width=420)
+    return loss, score, [shown(term, 30) for term in terms]
+
+
+def _differing(result: Result, alone: Any, differ: Any) -> list[dict[str, Any]]:
+    """Tasks on which the classifier alone says something else, where it is surest first."""
+    sure = alone[differ].max(axis=1) if len(differ) else np.empty(0)
+    return [
         {
             "task": shown(result.tasks[int(t)]),
             "classifier": shown(result.classes[int(alone[t].argmax())], 40),
@@ -90,23 +119,5 @@ def training(votes: Annotations, result: Result, history: pl.DataFrame | None) -
             "confidence": float(result.confidence[t]),
             "n_labels": int(result.labels_per_task[t]),
         }
-        for t in differ[np.argsort(-gap, kind="stable")][:TASKS]
+        for t in differ[np.argsort(-sure, kind="stable")][:TASKS]
     ]
-    loss = score = NOTHING
-    best = result.extra.get("best_epoch")
-    at = None if best is None else float(best)
-    if history is not None and len(history) and {"epoch", "loss"} <= set(history.columns):
-        terms = [c for c in history.columns if c not in ("epoch", "score")][:4]
-        series = [(shown(c, 20), history["epoch"].to_list(), history[c].to_list()) for c in terms]
-        loss = charts.curves(
-            series, "epoch", f"Loss by epoch, ending at {number(history['loss'][-1], 3)}", at=at, width=420
-        )
-        if "score" in history.columns:
-            one = [("score", history["epoch"].to_list(), history["score"].to_list())]
-            score = charts.curves(one, "epoch", "Score on held-out labels by epoch", at=at, width=420)
-    elif len(result.trace):
-        series = [("loss", list(range(1, len(result.trace) + 1)), (-result.trace).tolist())]
-        loss = charts.curves(series, "epoch", "Loss by epoch", at=at, width=420)
-    if best is not None:
-        sentences.append(f"The weights of epoch {best} of {result.n_iter} were kept.")
-    return Training(loss, score, sentences, rows)

@@ -34,6 +34,7 @@ def contested_rows(votes: Annotations, table: pl.DataFrame) -> list[Contested]:
     """The most contested tasks, those with a reason only."""
     rows = table.filter(pl.col("why") != "").head(TASKS).to_dicts()
     place = {name: i for i, name in enumerate(votes.tasks.to_list())} if rows else {}
+    workers, classes = votes.workers.to_list(), [shown(c, 40) for c in votes.classes.to_list()]
     return [
         Contested(
             task=shown(row["task"]),
@@ -41,21 +42,21 @@ def contested_rows(votes: Annotations, table: pl.DataFrame) -> list[Contested]:
             second="" if row["second"] is None else shown(row["second"], 40),
             of=row,
             bar=svg.bar(row["confidence"]),
-            said=_said(votes, place[row["task"]]),
+            said=_said(votes, place[row["task"]], workers, classes),
         )
         for row in rows
     ]
 
 
-def _said(votes: Annotations, task: int) -> list[tuple[str, int, str]]:
+def _said(votes: Annotations, task: int, workers: list[Any], classes: list[str]) -> list[tuple[str, int, str]]:
     """Each label of a task with the number and names of those who gave it, the most frequent first."""
     here = slice(int(votes.task_offsets[task]), int(votes.task_offsets[task + 1]))
     label, worker = votes.label[here], votes.worker[here]
     codes, n = np.unique(label, return_counts=True)
     out = []
     for code, times in sorted(zip(codes.tolist(), n.tolist(), strict=True), key=lambda pair: (-pair[1], pair[0])):
-        who = [shown(w, 30) for w in votes.workers.gather(worker[label == code]).to_list()]
-        out.append((shown(votes.classes[code], 40), times, enough(who, NAMES)))
+        who = [shown(workers[w], 30) for w in worker[label == code].tolist()]
+        out.append((classes[code], times, enough(who, NAMES)))
     return out
 
 

@@ -22,6 +22,8 @@ F8 = npt.NDArray[np.float64]
 
 # Above this share a cell is dark enough for light digits.
 _DARK = 0.66
+# Width of a letter beside a drawing.
+_LETTER = 6.6
 
 
 def drawing(width: float, height: float, body: list[str], kind: str, label: str = "") -> Markup:
@@ -98,14 +100,15 @@ def matrix(p: F8, names: Sequence[str], label: str, tips: Sequence[Sequence[str]
     k = len(names)
     cell = 40.0 if k <= 5 else max(150.0 / k, 4.0)
     longest = 12
-    left = 8 + 5.6 * min(max((len(n) for n in names), default=1), longest) if k <= 12 else 2.0
+    left = 8 + _LETTER * min(max((len(n) for n in names), default=1), longest) if k <= 12 else 2.0
     top = 16.0 if k <= 12 else 2.0
     body = []
     for i in range(k):
         if k <= 12:
             body.append(words(left - 4, top + (i + 0.5) * cell + 3.5, shown(names[i], longest), "axis", "end"))
-            wide = max(int(cell / 6), 1)
-            body.append(words(left + (i + 0.5) * cell, top - 5, shown(names[i], wide), "axis", "middle"))
+            fits = max(int(cell / _LETTER), 1)
+            head = shown(names[i], fits) if fits > 3 else names[i][:fits]
+            body.append(words(left + (i + 0.5) * cell, top - 5, head, "axis", "middle"))
         for j in range(k):
             share = float(p[i, j]) if math.isfinite(p[i, j]) else 0.0
             kind = "right" if i == j else "wrong"
@@ -126,16 +129,17 @@ def heat(values: F8, names: Sequence[str], tips: Sequence[Sequence[str]], label:
     """
     m = len(names)
     cell = max(min(640.0 / max(m, 1), 34.0), 13.0)
-    left, top = 90.0, 4.0
+    longest = min(max((len(n) for n in names), default=1), 14)
+    left, top = 12 + 1.2 * _LETTER * longest, 4.0
     body = []
     for i in range(m):
         y = top + i * cell
-        body.append(words(left - 6, y + cell / 2 + 3.5, shown(names[i], 14), "axis", "end"))
-        body.append(words(left + i * cell + 3, y + cell / 2 + 3.5, shown(names[i], 10), "axis"))
+        body.append(words(left - 6, y + cell / 2 + 3.5, shown(names[i], longest), "axis", "end"))
+        body.append(words(left + i * cell + 3, y + cell / 2 + 3.5, shown(names[i], longest), "axis"))
         for j in range(i):
             v = float(values[i, j])
             if math.isfinite(v):
                 at = f'x="{short(left + j * cell)}" y="{short(y)}" width="{short(cell - 1)}" height="{short(cell - 1)}"'
                 tip = f"<title>{escape(tips[i][j])}</title>"
                 body.append(f'<rect class="heat" {at} fill-opacity="{v:.2f}" data-i="{i}" data-j="{j}">{tip}</rect>')
-    return drawing(left + m * cell + 70, top + m * cell + 2, body, "heatmap", label)
+    return drawing(left + m * cell + 0.85 * left, top + m * cell + 2, body, "heatmap", label)

@@ -87,13 +87,15 @@ if (panel && data.workers) {
     const differ = common - agree;
     const shown = rows.length < differ ? `; the ${rows.length} of which the crowd is surest` : "";
     panel.replaceChildren(make("p", `They agree on ${agree} of ${common} common tasks and differ on ${differ}${shown}.`));
-    if (rows.length) panel.append(tableOf(i, j, rows));
+    // The data name the later worker on the map first; the table keeps the order of the choice.
+    const turned = rows.map(([task, mine, theirs]) => (i === a ? [task, mine, theirs] : [task, theirs, mine]));
+    if (rows.length) panel.append(tableOf(a, b, turned));
   }
 
-  function tableOf(i, j, rows) {
+  function tableOf(a, b, rows) {
     const table = make("table");
     const head = table.createTHead().insertRow();
-    for (const name of ["Task", data.workers[i], data.workers[j], "The crowd"]) {
+    for (const name of ["Task", data.workers[a], data.workers[b], "The crowd"]) {
       const cell = make("th");
       cell.scope = "col";
       cell.append(make("bdi", name));
