@@ -18,7 +18,7 @@ import crowdwise as cw
 
 from .made import parquet, zst
 
-COMMANDS = ["demo", "inspect", "aggregate", "evaluate", "compare", "methods", "show", "simulate", "workers"]
+COMMANDS = ["demo", "inspect", "aggregate", "evaluate", "compare", "methods", "show", "simulate", "workers", "report"]
 TABLES = {"labels.csv", "workers.csv", "confusion.csv", "ledger.json"}
 STORE = {"result.json", "arrays.npz", "tasks.parquet", "workers.parquet", "classes.parquet", "votes.parquet"}
 
