@@ -85,8 +85,10 @@ of colluders: MV and DS at the same shares."""
     def run(self, cell: Cell, scale: Scale) -> dict[str, float]:
         """One method on one crowd."""
         bad = round(60 * cell["share"])
-        ring = simulate.Colluder(bad, p_corr=P_CORR) if cell["adversaries"] == "colluders" else simulate.Guesser(bad)
-        groups = [simulate.OneCoin(60 - bad, low=0.4, high=0.7), *([ring] if bad else [])]
+        groups: list[simulate.Group] = [simulate.OneCoin(60 - bad, low=0.4, high=0.7)]
+        if bad:
+            ring = cell["adversaries"] == "colluders"
+            groups.append(simulate.Colluder(bad, p_corr=P_CORR) if ring else simulate.Guesser(bad))
         n = 400 if scale == "smoke" else 5000
         made = simulate.crowd(n, 3, groups, simulate.Dense(), seed=cell["seed"])
         votes = made.annotations
