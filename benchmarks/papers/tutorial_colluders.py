@@ -119,7 +119,7 @@ of colluders: MV and DS at the same shares."""
         return [
             judged("colluders harm more than spammers (40 %)", "figure only", percents(worse), list(worse.values()),
                    holds),
-            removal_claim(ring, {}, 0.4, "figure only"),
+            *(removal_claim(ring, {}, 0.4, variant) for variant in ("H", "TA")),
         ]  # fmt: skip
 
 
@@ -164,18 +164,20 @@ Labels of tasks without a truth stay as they are."""
 
     def claims(self, rows: pl.DataFrame) -> list[Claim]:
         """On every set, removal beats MMSR and plain Dawid-Skene under attack."""
-        return [removal_claim(rows, {"set": name}, 0.3, "figure only") for name in ("bluebird", "sp", "dog", "web")]
+        return [removal_claim(rows, {"set": name}, 0.3, variant)
+                for name in ("bluebird", "sp", "dog", "web") for variant in ("H", "TA")]  # fmt: skip
 
 
-def removal_claim(rows: pl.DataFrame, where: dict[str, Any], share: float, published: str) -> Claim:
-    """Alg. 1 (the better of H and TA has to do) ahead of MMSR and of plain Dawid-Skene."""
+def removal_claim(rows: pl.DataFrame, where: dict[str, Any], share: float, variant: str) -> Claim:
+    """Alg. 1, H or TA, at least as good as MMSR and plain Dawid-Skene; each variant has a verdict of its own."""
     at = {m: mean_of(rows, "accuracy", {**where, "share": share, "method": m})
           for m in ("MV", "DS", "MMSR", *REMOVERS, CEILING)}  # fmt: skip
-    best = max(at["Alg. 1 H + DS"], at["Alg. 1 TA + DS"])
-    holds = best >= max(at["MMSR"], at["DS"]) - 1e-9
+    mine = at[f"Alg. 1 {variant} + DS"]
+    # Where everything is wrong, being as wrong as the others reproduces nothing.
+    holds = mine >= max(at["MMSR"], at["DS"]) - 1e-9 and mine > 0.5
     place = f"{where['set']}: " if where else ""
-    text = f"{place}Alg. 1 + DS at least as good as MMSR and DS under {share:.0%} colluders"
-    return judged(text, published, percents(at), list(at.values()), holds)
+    text = f"{place}Alg. 1 {variant} + DS at least as good as MMSR and DS under {share:.0%} colluders"
+    return judged(text, "figure only", percents(at), list(at.values()), holds)
 
 
 def flag_tables(rows: pl.DataFrame, down: list[str]) -> list[tuple[str, pl.DataFrame]]:

@@ -24,6 +24,10 @@ PUBLISHED = pl.DataFrame({
 })  # fmt: skip
 
 
+LINKAGE = {"tree": "average", "complete": "complete"}
+WAYS = (*LINKAGE, "spectral")
+
+
 def fuse(method: str, said: cw.Annotations, group: I8) -> cw.Result:
     """A vote or Dawid-Skene, over workers or over groups."""
     if method == "MV":
@@ -36,13 +40,13 @@ def fuse(method: str, said: cw.Annotations, group: I8) -> cw.Result:
 
 
 def cut(said: cw.Annotations, how: str, j: int, seed: int = 0) -> I8:
-    """Group of each worker: j groups by a tree over agreement, or by spectral clustering of it."""
+    """Group of each worker: j groups by a tree over agreement (average or complete linkage), or spectral clustering."""
     from sklearn.cluster import AgglomerativeClustering, SpectralClustering
 
     both = overlap(said, None)
     agree = both.agreed / np.maximum(both.common, 1)
-    if how == "tree":
-        model: Any = AgglomerativeClustering(j, metric="precomputed", linkage="average")
+    if how in LINKAGE:
+        model: Any = AgglomerativeClustering(j, metric="precomputed", linkage=LINKAGE[how])
         return np.asarray(model.fit_predict(1 - agree), dtype=np.int64)
     # Agreement above the crowd's usual one is what binds workers.
     near = np.exp((agree - np.median(agree)) / 0.05)
@@ -59,9 +63,10 @@ class Bluebird(Experiment):
     about = """
 Vote and Dawid-Skene, over single workers (MV, DS) and over groups (GA-MV: a vote in each group, then a vote over
 groups; GA-DS: `group_aware`, a hidden answer per group). Groups: *found* by the search of `group_aware` itself; by a
-*tree* over the workers' agreement (average linkage) cut into J groups; by *spectral* clustering of the agreement into J
-groups, whose random start is the seed. The tutorial says J = 7 and not how the groups were found; J from 2 to 12
-shows how much hangs on it. 108 tasks: one task is .9 points. Nothing is scaled."""
+*tree* over the workers' agreement (average linkage) cut into J groups; by such a tree of *complete* linkage; by
+*spectral* clustering of the agreement into J groups, whose random start is the seed. The tutorial says J = 7, not how
+the groups were found, so none is preferred: the published figure counts as met if all three meet the bar. J from
+2 to 12 shows how much hangs on it. 108 tasks: one task is .9 points. Nothing is scaled."""
     seeds: ClassVar[dict[Scale, int]] = {"smoke": 1, "small": 5, "paper": 20}
 
     def conditions(self, scale: Scale) -> Iterator[Cell]:
@@ -70,7 +75,7 @@ shows how much hangs on it. 108 tasks: one task is .9 points. Nothing is scaled.
             yield {"method": method, "groups": "none", "J": 39}
         for method in ("GA-MV", "GA-DS"):
             yield {"method": method, "groups": "found", "J": 0}
-            for how in ("tree", "spectral"):
+            for how in WAYS:
                 for j in (7,) if scale == "smoke" else (2, 3, 4, 5, 6, 7, 8, 10, 12):
                     yield {"method": method, "groups": how, "J": j}
 
@@ -89,7 +94,7 @@ shows how much hangs on it. 108 tasks: one task is .9 points. Nothing is scaled.
     def tables(self, rows: pl.DataFrame) -> list[tuple[str, pl.DataFrame]]:
         """Ours at J = 7 and found, by J, and the published rows."""
         main = rows.filter(pl.col("J").is_in([0, 7, 39]))
-        by = rows.filter(pl.col("groups").is_in(["tree", "spectral"]))
+        by = rows.filter(pl.col("groups").is_in(WAYS))
         return [
             ("Accuracy in per cent", mean_table(main, ["method"], "groups", "accuracy", digits=2)),
             ("By the number of groups", mean_table(by, ["method", "groups"], "J", "accuracy")),
@@ -105,21 +110,23 @@ shows how much hangs on it. 108 tasks: one task is .9 points. Nothing is scaled.
         at = {m: mean_of(rows, "accuracy", {"method": m, "groups": g})
               for m, g in (("MV", "none"), ("DS", "none"))}  # fmt: skip
         seven = {how: mean_of(rows, "accuracy", {"method": "GA-DS", "groups": how, "J": 7})
-                 for how in ("tree", "spectral")}  # fmt: skip
+                 for how in WAYS}  # fmt: skip
         found = mean_of(rows, "accuracy", {"method": "GA-DS", "groups": "found"})
-        others = rows.filter((pl.col("method") == "GA-DS") & (pl.col("groups") == "tree") & (pl.col("J") != 7))
-        usual = mean_of(others, "accuracy", {})
-        why = f"the other numbers of groups give {100 * usual:.1f} on average: much hangs on J"
+        others = rows.filter((pl.col("method") == "GA-DS") & pl.col("groups").is_in(WAYS) & (pl.col("J") != 7))
+        usual, met = mean_of(others, "accuracy", {}), sum(v >= 0.9 for v in seven.values())
+        why = f"{met} of 3 ways to cluster meet the bar; other numbers of groups give {100 * usual:.1f} on average"
         alone = "the search finds no dependence beyond chance, so group_aware is dawid_skene"
         gain = found > at["DS"] + 1e-9
+        votes_at = {f"GA-MV {how}": mean_of(rows, "accuracy", {"method": "GA-MV", "groups": how, "J": 7})
+                    for how in WAYS}  # fmt: skip
         return [
             judged("GA-DS with J = 7 groups (bar 90)", "91.6 (DS 87.96)", percents({"DS": at["DS"], **seven}),
-                   [at["DS"], *seven.values()], seven["tree"] >= 0.9, why),
+                   [at["DS"], *seven.values()], met == 3, why),
             judged("GA-DS above DS when J is not known", "not shown", percents({"DS": at["DS"], "found": found}),
                    [at["DS"], found], gain, "" if gain else alone),
             judged("a vote over groups is below the vote (GA-MV < MV at J = 7)", "72.22 < 75.92",
-                   percents({"GA-MV": (ga := mean_of(rows, "accuracy", {"method": "GA-MV", "groups": "tree", "J": 7})),
-                             "MV": at["MV"]}), [ga, at["MV"]], ga < at["MV"]),
+                   percents({**votes_at, "MV": at["MV"]}), [*votes_at.values(), at["MV"]],
+                   max(votes_at.values()) < at["MV"]),
         ]  # fmt: skip
 
 
@@ -227,10 +234,11 @@ families."""
                                  ("poor", "CoverType: 74.09 against 75 / 48.46")):  # fmt: skip
             at = {m: mean_of(rows, "accuracy", {"classifiers": level, "method": m})
                   for m in ("MV", "DS", "GA-DS found", "GA-DS told")}  # fmt: skip
-            best = max(at["GA-DS found"], at["GA-DS told"])
-            holds = best > at["DS"] and (level == "poor" or best > at["MV"])
-            text = f"{level} classifiers: GA-DS ahead of DS" + (" and MV" if level == "good" else ", near MV")
-            out.append(judged(text, published, percents(at), list(at.values()), holds, only=True))
+            for how, words in (("told", "families told"), ("found", "groups found")):
+                mine = at[f"GA-DS {how}"]
+                holds = mine > at["DS"] and (level == "poor" or mine > at["MV"])
+                text = f"{level} classifiers, {words}: GA-DS ahead of DS" + (" and MV" if level == "good" else "")
+                out.append(judged(text, published, percents(at), list(at.values()), holds, only=True))
         return out
 
 
