@@ -34,7 +34,7 @@ class Settings(Experiment):
     title = "Figure 5: sensitivity to λ, T and G"
     about = """
 MNIST, five pairwise flippers of skill .35, one label an image, as in the paper. trace: the strength λ. Generalised EM:
-G epochs between two E-steps; MBEM: T rounds; the epochs in all are held (20; the paper holds 100,000 steps). Data and
+G epochs between two E-steps; MBEM: T rounds; the epochs in all are held (15; the paper holds 100,000 steps). Data and
 net as for Figures 6 and 10."""
     seeds: ClassVar[dict[Scale, int]] = {"smoke": 1, "small": 5, "paper": 3}
 
