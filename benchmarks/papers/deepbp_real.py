@@ -117,10 +117,12 @@ worker integrated out."""
             mean = {m: mean_of(rows, "accuracy", {**hard, "method": m}) for m in (*INFERENCE, TWO)}
             why = ("no coins: they give one answer nearly always and so agree with each other, which a one-coin model "
                    "takes for skill")  # fmt: skip
-            out.append(judged(f"{name}, thin, Beta(2, 1.4): the spammers do less harm to BP than to MF", "not shown",
-                              percents(mean), list(mean.values()),
-                              mean["BP one-coin"] > mean["MF one-coin"] + 0.01 and mean[TWO] > mean["MF two-coin"],
-                              why))  # fmt: skip
+            out.append(judged(f"{name}, thin, Beta(2, 1.4): the spammers do less harm to one-coin BP than to either MF",
+                              "not shown", percents({m: mean[m] for m in INFERENCE}), list(mean.values()),
+                              mean["BP one-coin"] > max(mean["MF two-coin"], mean["MF one-coin"]), why))  # fmt: skip
+            out.append(judged(f"{name}, thin, Beta(2, 1.4): less to two-coin BP than to two-coin MF (asked afterwards)",
+                              "not shown", percents({m: mean[m] for m in ("MF two-coin", TWO)}), list(mean.values()),
+                              mean[TWO] > mean["MF two-coin"]))  # fmt: skip
         return out
 
 

@@ -107,7 +107,7 @@ alike, or one class, whatever the task) or malicious (right with probability .1,
 the classes). The tutorial does not say how good the honest ones are: *fair* ones are right with probability .5 to
 .9, *weak* ones .4 to .7. The oracle knows all confusions. *Alg. 1* leaves out whom the cross-covariance calls
 uninformative; sensitivity and specificity are of these flags."""
-    seeds: ClassVar[dict[Scale, int]] = {"smoke": 1, "small": 5, "paper": 20}
+    seeds: ClassVar[dict[Scale, int]] = {"smoke": 1, "small": 3, "paper": 20}
 
     def conditions(self, scale: Scale) -> Iterator[Cell]:
         """Honest workers × kind × share × method."""
