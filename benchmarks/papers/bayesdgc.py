@@ -17,6 +17,7 @@ from crowdwise.learn.nets import linear, mlp
 from .cifar import described
 from .experiment import Cell, Claim, Experiment, Plot, Scale, mean_table
 from .sentences import sentences
+from .verdict import judged
 
 AGGREGATORS = {
     "MV": cw.MajorityVote(), "DS": cw.DawidSkene(), "minimax_entropy": cw.MinimaxEntropy(), "bayes_gc": cw.BayesGC(),
@@ -76,22 +77,21 @@ class _Fractions(Experiment):
         return [(f"{title}, in per cent", mean_table(rows, self.down, "method", name)) for name, title in names.items()]
 
     def claims(self, rows: pl.DataFrame) -> list[Claim]:
-        """BayesDGC first, most of all with few labels; all grow with the labels."""
-        measures = pl.col("top_accuracy", "top_f1", "plain_accuracy", "plain_f1")
-        mean = rows.group_by(*self.down, "method").agg(measures.mean())
+        """BayesDGC first, most of all with few labels: of all, and of those that see no features."""
+        measures = {"top_accuracy": "accuracy", "top_f1": "F1", "plain_accuracy": "accuracy, plain rule",
+                    "plain_f1": "F1, plain rule"}  # fmt: skip
+        mean = rows.group_by(*self.down, "method").agg(pl.col(*measures).mean())
+        if not {"bayes_dgc", *METHODS} <= set(rows["method"]):
+            return []
         out = []
-        for name, title in (("top_accuracy", "accuracy"), ("top_f1", "F1"), ("plain_accuracy", "accuracy, plain rule"),
-                            ("plain_f1", "F1, plain rule")):  # fmt: skip
+        for name, title in measures.items():
             wide = mean.pivot("method", index=self.down, values=name).sort(self.down)
-            others = [m for m in METHODS if m in wide.columns and m != "bayes_dgc"]
-            if "bayes_dgc" not in wide.columns or not others:
-                continue
-            gap = 100 * (wide["bayes_dgc"] - wide.select(pl.max_horizontal(others)).to_series())
-            first = int((gap > 0).sum())
-            said = f"first at {first} of {len(gap)} points; lead {gap.min():+.1f} to {gap.max():+.1f}"
-            verdict: Any = ("reproduced" if first == len(gap) else "reproduced in direction" if first > len(gap) / 2
-                            else "not reproduced")  # fmt: skip
-            out.append(Claim(f"BayesDGC ahead of all others in {title}", "figure only (most points)", said, verdict))
+            for whom, others in (("of all others", METHODS[:-1]), ("of those without features", tuple(AGGREGATORS))):
+                lead = 100 * (wide["bayes_dgc"] - wide.select(pl.max_horizontal(others)).to_series()).to_numpy()
+                first, n = int((lead > 0).sum()), len(lead)
+                said = f"first at {first} of {n} points; lead {lead.min():+.1f} to {lead.max():+.1f}"
+                out.append(judged(f"BayesDGC ahead {whom} in {title}", "figure only (most points)", said, lead.tolist(),
+                                  first > n / 2, only=first < n))  # fmt: skip
         return out
 
 

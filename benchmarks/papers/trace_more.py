@@ -15,7 +15,7 @@ from crowdwise.learn import CrowdClassifier
 
 from .experiment import Cell, Claim, Experiment, Plot, Scale, mean_table
 from .flippers import flippers, say
-from .trace_mnist import METHODS, SIZES, train_one
+from .trace_mnist import METHODS, SIZES, chosen, train_one
 from .verdict import judged, mean_of
 
 # What is moved for each method.
@@ -110,8 +110,7 @@ Figures 6 and 10."""
         votes = say(true, y, cell["seed"], dense=False)
         mean = true.mean(0)
         off = (mean - np.diag(np.diag(mean))).max(axis=0)
-        method, params = METHODS[cell["method"]]
-        found = train_one(method, params, votes, true, cell["seed"], scale)
+        found = chosen(cell["method"], votes, true, cell["seed"], scale)
         return {**found, "classes_lost": float((np.diag(mean) <= off).sum())}
 
     def tables(self, rows: pl.DataFrame) -> list[tuple[str, pl.DataFrame]]:
