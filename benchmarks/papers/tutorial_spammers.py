@@ -106,7 +106,8 @@ class Curves(Experiment):
 alike, or one class, whatever the task) or malicious (right with probability .1, else the answer of a permutation of
 the classes). The tutorial does not say how good the honest ones are: *fair* ones are right with probability .5 to
 .9, *weak* ones .4 to .7. The oracle knows all confusions. *Alg. 1* leaves out whom the cross-covariance calls
-uninformative; sensitivity and specificity are of these flags."""
+uninformative; sensitivity and specificity are of these flags. The weak workers came first; the fair ones were added
+after one in six of the weak honest ones was flagged."""
     seeds: ClassVar[dict[Scale, int]] = {"smoke": 1, "small": 3, "paper": 20}
 
     def conditions(self, scale: Scale) -> Iterator[Cell]:

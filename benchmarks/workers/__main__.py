@@ -101,7 +101,7 @@ def page(
     return f"""# Workers
 `python -m benchmarks.workers` ({date.today()}, crowdwise {cw.__version__}, numpy {np.__version__}, Python
 {platform.python_version()}). Method: `{METHOD}`, its defaults, {seeds} seeds ({ring_seeds(seeds)} for the
-rings), {crowds} crowds for the coverage.
+rings), {crowds} crowds for the coverage. The flags' constants were settled on crowds of these kinds with other seeds.
 
 ## Spammers
 50 workers with 30 to 200 labels each on 600 tasks: 33 honest ones of accuracy .65 to .95, two experts on the rarest

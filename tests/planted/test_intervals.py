@@ -8,6 +8,7 @@ import pytest
 
 import crowdwise as cw
 
+CROWDS = 300
 NAMES = ("accuracy", "macro_f1", "log_loss", "brier", "ece")
 
 
@@ -26,20 +27,20 @@ def score(p, true, **options):
     return cw.evaluate(table, pl.DataFrame({"task": np.arange(len(p)), "label": true.astype(str)}), **options)
 
 
-@pytest.mark.parametrize(("sharper", "least"), [(1.0, 0.95), (2.0, 0.84)])
+@pytest.mark.parametrize(("sharper", "least"), [(1.0, 0.95), (2.0, 0.85)])
 def test_coverage(sharper, least):
-    """95 % of the intervals, but for chance (120 crowds: ± 4 %); ECE's mirrored interval is a little too short."""
-    rng = np.random.default_rng(9)
+    """95 % of the intervals, but for chance (3.5 standard errors); ECE's mirrored interval is a little short."""
+    rng = np.random.default_rng(0)
     population = score(*draw(rng, 400_000, sharper))
     inside = dict.fromkeys(NAMES, 0)
-    for seed in range(120):
+    for seed in range(CROWDS):
         found = score(*draw(rng, 300, sharper), resamples=300, seed=seed)
         for name in NAMES:
             low, high = found.intervals[name]
             inside[name] += low - 1e-3 <= getattr(population, name) <= high
     for name in NAMES:
-        assert inside[name] / 120 >= (least if name == "ece" else 0.89), (name, inside[name])
-    assert all(inside[name] / 120 <= 0.99 for name in ("accuracy", "log_loss", "brier"))
+        assert inside[name] / CROWDS >= (least if name == "ece" else 0.905), (name, inside[name])
+    assert all(inside[name] / CROWDS <= 0.99 for name in ("accuracy", "log_loss", "brier"))
 
 
 def test_they_shrink_with_the_square_root_and_follow_the_seed():

@@ -10,9 +10,10 @@ from __future__ import annotations
 
 import warnings
 from abc import abstractmethod
+from collections.abc import Mapping
 from copy import copy
-from dataclasses import dataclass
-from typing import Self
+from dataclasses import dataclass, replace
+from typing import Any, Self
 
 import numpy as np
 import numpy.typing as npt
@@ -163,6 +164,18 @@ def posterior_by(name: str, annotations: Annotations, gold: Gold | None, seed: i
     with warnings.catch_warnings():
         warnings.simplefilter("ignore", ConvergenceWarning)
         return method(name, seed=seed).fit(annotations, gold=truth).posterior
+
+
+def in_rounds(fit: Fit[Params], traces: list[F8], passes: int, settled: bool, extra: Mapping[str, Any]) -> Solution:
+    """The last fit of several rounds of EM under changing priors; each round's trace is a stage."""
+    return replace(
+        solution(fit),
+        trace=np.concatenate(traces),
+        stage=np.repeat(np.arange(len(traces)), [len(trace) for trace in traces]),
+        n_iter=passes,
+        converged=settled,
+        extra=extra,
+    )
 
 
 def solution(fit: Fit[Params]) -> Solution:

@@ -112,11 +112,11 @@ def _backing(annotations: Annotations, consensus: I8, clear: npt.NDArray[np.bool
     """backing[task, class]: mean agreement with the clear tasks' majority of those who said so."""
     rows = clear[annotations.task]
     right = annotations.label[rows] == consensus[annotations.task[rows]]
-    share = _mean_by(annotations.worker[rows], right, annotations.n_workers)
+    share = mean_by(annotations.worker[rows], right, annotations.n_workers)
     share = np.where(np.isnan(share), np.nanmean(share) if rows.any() else 0.0, share)
     k = annotations.n_classes
     cell = annotations.task.astype(np.int64) * k + annotations.label
-    mean = _mean_by(cell, share[annotations.worker], annotations.n_tasks * k)
+    mean = mean_by(cell, share[annotations.worker], annotations.n_tasks * k)
     return np.nan_to_num(mean, nan=-1.0).reshape(-1, k)
 
 
@@ -133,7 +133,7 @@ def weigh(annotations: Annotations, probs: F8, consensus: I8) -> Weighing:
     if not several.any():
         raise DataError("crowdlab needs tasks with two labels or more; here nobody's agreement can be known")
     right = annotations.label == consensus[annotations.task]
-    agreement = _mean_by(annotations.task, right, annotations.n_tasks)
+    agreement = mean_by(annotations.task, right, annotations.n_tasks)
     sure = float(agreement[several].mean())  # P
     unsure = (1 - sure) / max(k - 1, 1)
     chosen = consensus[several]
@@ -161,7 +161,7 @@ def worker_agreement(annotations: Annotations) -> F8:
     return np.where(met, share, share[met].mean() if met.any() else 0.0)
 
 
-def _mean_by(codes: npt.NDArray[Any], values: npt.NDArray[Any], size: int) -> F8:
+def mean_by(codes: npt.NDArray[Any], values: npt.NDArray[Any], size: int) -> F8:
     """Mean of the values of each code; NaN where there are none."""
     n = np.bincount(codes, minlength=size)
     total = np.bincount(codes, weights=values, minlength=size)

@@ -26,7 +26,7 @@ from ..engine.em import Shards, run
 from ..maths.dirichlet import best_strength, update_mean
 from ..maths.kernels import Stats
 from .base import Aggregator, Run, Solution, check_number, check_whole
-from .confusion import ConfusionModel, Params, solution, vote_shares
+from .confusion import ConfusionModel, Params, in_rounds, vote_shares
 from .gold import Gold
 
 F8 = npt.NDArray[np.float64]
@@ -84,18 +84,7 @@ class Hierarchical(Aggregator):
             traces.append(fit.trace)
             if run_.callback is not None:
                 run_.callback(passes, fit.objective)
-        found = solution(fit)
-        return Solution(
-            posterior=posterior,
-            class_prior=found.class_prior,
-            confusion=found.confusion,
-            counts=found.counts,
-            trace=np.concatenate(traces),
-            stage=np.repeat(np.arange(len(traces)), [len(trace) for trace in traces]),
-            n_iter=passes,
-            converged=settled,
-            extra={"strength": crowd.strength, "crowd": crowd.mean.T.copy()},
-        )
+        return in_rounds(fit, traces, passes, settled, {"strength": crowd.strength, "crowd": crowd.mean.T.copy()})
 
 
 @dataclass(frozen=True)

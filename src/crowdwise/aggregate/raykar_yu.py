@@ -22,7 +22,7 @@ from scipy.special import gammaln
 from ..annotations import Annotations
 from ..engine.em import Shards, run
 from .base import Aggregator, Run, Solution, check_number, check_whole
-from .confusion import ConfusionModel, Params, solution, vote_shares
+from .confusion import ConfusionModel, Params, in_rounds, vote_shares
 from .gold import Gold
 
 F8 = npt.NDArray[np.float64]
@@ -87,18 +87,7 @@ class RaykarYu(Aggregator):
                 own = stats.counts.sum(axis=2) + self.smoothing
                 own /= own.sum(axis=1, keepdims=True)
                 model = Shrunk((self.smoothing + strength[:, None] * own)[:, :, None], spammer, self.prior_class)
-        found = solution(fit)
-        return Solution(
-            posterior=posterior,
-            class_prior=found.class_prior,
-            confusion=found.confusion,
-            counts=found.counts,
-            trace=np.concatenate(traces),
-            stage=np.repeat(np.arange(len(traces)), [len(trace) for trace in traces]),
-            n_iter=passes,
-            converged=settled,
-            extra={"strength": strength, "spammer": model.spammer},
-        )
+        return in_rounds(fit, traces, passes, settled, {"strength": strength, "spammer": model.spammer})
 
 
 class Shrunk(ConfusionModel):

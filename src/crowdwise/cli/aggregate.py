@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 import typer
 
 from ..registry import DEFAULT
+from .loading import load, load_prior
 from .options import (
     Asked,
     Columns,
@@ -33,8 +34,8 @@ from .options import (
 from .talk import clean, naming, print_json, print_table, progress, say, tell_ledger, worker_rows
 
 if TYPE_CHECKING:
+    from ..aggregate.base import Aggregator
     from ..annotations import Annotations
-    from ..io.reading import Reading
     from ..result import Result
 
 
@@ -71,7 +72,6 @@ def aggregate(
     Without -o the labels go to stdout as CSV: task, label, confidence, entropy, n_labels, p_<class>...
     """
     from .. import registry
-    from ..aggregate.calibrate import calibrate as temper
     from ..io.csvcells import to_csv
     from ..io.store import FILES, refuse_to_overwrite
     from ..io.votes import save_votes
@@ -85,13 +85,8 @@ def aggregate(
     tell_ledger(annotations.ledger)
     history = None if prior is None else load_prior(prior)
     with progress(method) as callback, naming(votes, gold, prior):
-        result = chosen.fit(annotations, gold=known, prior=history, callback=callback)
-        if drop_flagged:
-            annotations, before = without_flagged(annotations, result), result
-            result = chosen.fit(annotations, gold=known, prior=history, callback=callback)
-            say(f"{int((result.labels != before.labels).sum()):,} labels differ from those with everybody's votes")
-        if calibrate:
-            result = temper(result, annotations, gold=known, prior=history)
+        how = {"gold": known, "prior": history, "callback": callback}
+        result, annotations = _fit(chosen, annotations, how, drop_flagged, calibrate)
     if output is not None:
         write_run(result, annotations.ledger, output, force=force)
         save_votes(annotations, output)
@@ -103,27 +98,20 @@ def aggregate(
         tell(result, annotations, output)
 
 
-def load(
-    votes: str,
-    columns: str | None,
-    duplicates: Repeats,
-    format: str | None,
-    gold: Path | None,
-    asked: Asked | None = None,
-) -> tuple[Annotations, Any]:
-    """Votes and gold (the file's own when none is given); classes that only gold knows are added to the votes'."""
-    from ..io.read import read_truth
+def _fit(
+    chosen: Aggregator, annotations: Annotations, how: dict[str, Any], drop_flagged: bool, calibrate: bool
+) -> tuple[Result, Annotations]:
+    """The result, and the annotations that it rests on."""
+    from ..aggregate.calibrate import calibrate as temper
 
-    reading = (asked or Asked()).read(votes, columns, duplicates.value, format)
-    annotations = reading.annotations
-    known = own_gold(reading) if gold is None else read_truth(gold)
-    if known is None:
-        return annotations, None
-    before = annotations.n_classes
-    annotations = annotations.with_classes(known["label"])
-    if annotations.n_classes > before:
-        say(f"note: {annotations.n_classes - before} classes occur in the gold labels only")
-    return annotations, known
+    result = chosen.fit(annotations, **how)
+    if drop_flagged:
+        annotations, before = without_flagged(annotations, result), result
+        result = chosen.fit(annotations, **how)
+        say(f"{int((result.labels != before.labels).sum()):,} labels differ from those with everybody's votes")
+    if calibrate:
+        result = temper(result, annotations, gold=how["gold"], prior=how["prior"])
+    return result, annotations
 
 
 def without_flagged(annotations: Annotations, result: Result) -> Annotations:
@@ -140,40 +128,6 @@ def without_flagged(annotations: Annotations, result: Result) -> Annotations:
     for sentence in out.sentences():
         say(sentence)
     return out.annotations
-
-
-def own_gold(reading: Reading) -> Any:
-    """The gold labels in the file itself; where it knows the truth of every task, that is for judging, not for use."""
-    gold = reading.gold
-    if gold is None:
-        return None
-    if len(gold) >= reading.annotations.n_tasks:
-        say(f"note: the file knows the true label of all {len(gold):,} tasks; it is left aside (see evaluate --truth)")
-        return None
-    say(f"note: {len(gold):,} gold labels in the file itself are used; --gold FILE takes others")
-    return gold
-
-
-def load_prior(prior: Path) -> Any:
-    """The Result in a folder, or a table whose counts are numbers and whose names are text."""
-    import polars as pl
-
-    from ..aggregate.prior import COLUMNS
-    from ..errors import DataError
-    from ..io.tables import open_table
-    from ..result import Result
-
-    if prior.is_dir():
-        return Result.load(prior)
-    table = open_table(prior)
-    missing = [name for name in COLUMNS if name not in table.header]
-    if missing:
-        raise DataError(f"{table.where} has no column {missing[0]!r}; a prior has {', '.join(COLUMNS)}")
-    frame = table.read(list(COLUMNS)).with_columns(pl.all().cast(pl.String))
-    try:
-        return frame.with_columns(pl.col("n").cast(pl.Float64))
-    except pl.exceptions.PolarsError:
-        raise DataError(f"{table.where}: the column 'n' must hold numbers") from None
 
 
 def summary(result: Result, annotations: Annotations, output: Path | None) -> dict[str, Any]:

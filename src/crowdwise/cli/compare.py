@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
-from .aggregate import load
+from .loading import load
 from .options import (
     Asked,
     Columns,

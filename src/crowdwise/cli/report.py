@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 import typer
 
 from ..registry import DEFAULT
-from .aggregate import load
+from .loading import load
 from .options import Columns, Duplicates, Force, Format, Gold, Params, Repeats, Seed, Truth, parse_params
 from .talk import naming, progress, say, tell_ledger
 

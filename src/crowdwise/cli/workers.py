@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 import typer
 
 from ..registry import DEFAULT
-from .aggregate import load
+from .loading import load
 from .options import Columns, Duplicates, Force, Format, Gold, Json, Params, Repeats, Seed, parse_params
 from .talk import bar, naming, print_json, print_table, progress, say, tell_ledger
 

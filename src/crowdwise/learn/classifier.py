@@ -128,7 +128,7 @@ class CrowdClassifier(Estimator):
         optimizers = make_optimizers(
             self.model_,
             lr=d.lr if self.lr is None else self.lr,
-            worker_lr=(d.worker_lr if self.lr is None else None) if self.worker_lr is None else self.worker_lr,
+            worker_lr=d.worker_lr if self.worker_lr is None else self.worker_lr,
             weight_decay=d.weight_decay if self.weight_decay is None else self.weight_decay,
         )
         size = self.batch_size if self.batch_size is not None else (d.batch_size or len(data))

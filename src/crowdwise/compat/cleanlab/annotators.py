@@ -6,7 +6,7 @@ import numpy as np
 import numpy.typing as npt
 import pandas as pd
 
-from ...aggregate.crowdlab import Weighing, _mean_by
+from ...aggregate.crowdlab import Weighing, mean_by
 from .matrix import Labels
 
 F8 = npt.NDArray[np.float64]
@@ -22,15 +22,15 @@ def annotator_stats(labels: Labels, consensus: I8, score: F8, own: F8, weighing:
     votes = labels.votes
     right = votes.label == consensus[votes.task]
     several = votes.labels_per_task[votes.task] > 1
-    quality = _mean_by(votes.worker[several], right[several], votes.n_workers)
+    quality = mean_by(votes.worker[several], right[several], votes.n_workers)
     if weighing is not None:
         crowd = weighing.worker_weight.sum() * votes.labels_per_task.mean() / votes.n_workers
         w = weighing.model_weight / (weighing.model_weight + crowd)
-        quality = w * _mean_by(votes.worker, own, votes.n_workers) + (1 - w) * quality
+        quality = w * mean_by(votes.worker, own, votes.n_workers) + (1 - w) * quality
     table = pd.DataFrame(
         {
             "annotator_quality": quality,
-            "agreement_with_consensus": _mean_by(votes.worker, right, votes.n_workers),
+            "agreement_with_consensus": mean_by(votes.worker, right, votes.n_workers),
             "worst_class": labels.named(_worst_class(labels, right, score)),
             "num_examples_labeled": votes.labels_per_worker,
         },
@@ -47,7 +47,7 @@ def _worst_class(labels: Labels, right: npt.NDArray[np.bool_], score: F8) -> I8:
     size = votes.n_workers * votes.n_classes
     used = np.flatnonzero(np.bincount(cell, minlength=size))
     n = np.bincount(cell, minlength=size)[used]
-    share, sure = _mean_by(cell, right, size)[used], _mean_by(cell, score[votes.task], size)[used]
+    share, sure = mean_by(cell, right, size)[used], mean_by(cell, score[votes.task], size)[used]
     worker, label = np.divmod(used, votes.n_classes)
     order = np.lexsort((label, -sure, -n, share, worker))
     first = order[np.unique(worker[order], return_index=True)[1]]

@@ -1,0 +1,70 @@
+"""What the commands read: votes with the gold they bring along, and what earlier projects say of the workers."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+from .options import Asked, Repeats
+from .talk import say
+
+if TYPE_CHECKING:
+    from ..annotations import Annotations
+    from ..io.reading import Reading
+
+
+def load(
+    votes: str,
+    columns: str | None,
+    duplicates: Repeats,
+    format: str | None,
+    gold: Path | None,
+    asked: Asked | None = None,
+) -> tuple[Annotations, Any]:
+    """Votes and gold (the file's own when none is given); classes that only gold knows are added to the votes'."""
+    from ..io.read import read_truth
+
+    reading = (asked or Asked()).read(votes, columns, duplicates.value, format)
+    annotations = reading.annotations
+    known = own_gold(reading) if gold is None else read_truth(gold)
+    if known is None:
+        return annotations, None
+    before = annotations.n_classes
+    annotations = annotations.with_classes(known["label"])
+    if annotations.n_classes > before:
+        say(f"note: {annotations.n_classes - before} classes occur in the gold labels only")
+    return annotations, known
+
+
+def own_gold(reading: Reading) -> Any:
+    """The gold labels in the file itself; where it knows the truth of every task, that is for judging, not for use."""
+    gold = reading.gold
+    if gold is None:
+        return None
+    if len(gold) >= reading.annotations.n_tasks:
+        say(f"note: the file knows the true label of all {len(gold):,} tasks; it is left aside (see evaluate --truth)")
+        return None
+    say(f"note: {len(gold):,} gold labels in the file itself are used; --gold FILE takes others")
+    return gold
+
+
+def load_prior(prior: Path) -> Any:
+    """The Result in a folder, or a table whose counts are numbers and whose names are text."""
+    import polars as pl
+
+    from ..aggregate.prior import COLUMNS
+    from ..errors import DataError
+    from ..io.tables import open_table
+    from ..result import Result
+
+    if prior.is_dir():
+        return Result.load(prior)
+    table = open_table(prior)
+    missing = [name for name in COLUMNS if name not in table.header]
+    if missing:
+        raise DataError(f"{table.where} has no column {missing[0]!r}; a prior has {', '.join(COLUMNS)}")
+    frame = table.read(list(COLUMNS)).with_columns(pl.all().cast(pl.String))
+    try:
+        return frame.with_columns(pl.col("n").cast(pl.Float64))
+    except pl.exceptions.PolarsError:
+        raise DataError(f"{table.where}: the column 'n' must hold numbers") from None
