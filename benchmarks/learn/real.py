@@ -127,10 +127,11 @@ def body(rows: list[dict[str, Any]], seeds: int, epochs: int) -> str:
     """The tables of both sets."""
     out = [
         f"Test accuracy in per cent over {seeds} seeds, at most {epochs} epochs of Adam (1e-3 for net and "
-        "workers, batch 64), MLP of 128 with dropout .5. 15 % of the labelled tasks are kept aside; the epoch kept is "
-        "the one that best foretells their labels. *train*: accuracy of the posterior of the training tasks (features and labels together). "
-        "*score*: mean log-likelihood of the held-out labels. *chosen*: the method with the best score, over all "
-        "seeds (each keeps other tasks aside) or for each seed by its own split, too little to tell them apart.",
+        "workers, batch 64), MLP of 128 with dropout .5. 15 % of the labelled tasks are kept aside; the epoch "
+        "kept is the one that best foretells their labels. *train*: accuracy of the posterior of the training "
+        "tasks (features and labels together). *score*: mean log-likelihood of the held-out labels. *chosen*: "
+        "the method with the best score, over all seeds (each keeps other tasks aside) or for each seed by its "
+        "own split, too little to tell them apart.",
     ]
     for name in dict.fromkeys(r["set"] for r in rows):
         mine = pl.DataFrame([r for r in rows if r["set"] == name])
