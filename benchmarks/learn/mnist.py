@@ -1,12 +1,15 @@
-"""MNIST, five pairwise flippers at p = .35, one label per image: trace against vanilla, ccem, deep EM.
+"""MNIST, five pairwise flippers at p = .35, one label per image: trace against vanilla and ccem.
 
-python -m benchmarks.learn.mnist [--seeds 3] [--epochs 25]
+python -m benchmarks.learn.mnist [--seeds 3] [--epochs 15]
 """
 
 from __future__ import annotations
 
 import argparse
+import json
 import time
+from pathlib import Path
+from typing import Any
 
 import numpy as np
 import torch
@@ -18,23 +21,49 @@ from crowdwise.learn.nets import cnn
 from .mnist_data import mnist
 from .page import table, write_section
 
-METHODS = {"vanilla": {}, "ccem": {}, "trace": {"strength": 0.01}, "agg_net": {}}
+CACHE = Path(__file__).parents[2] / ".cache" / "learn-mnist.jsonl"
+# Of several settings the one that best foretells the held-out labels counts; no truth has a say in it.
+METHODS: dict[str, tuple[dict[str, Any], ...]] = {
+    "vanilla": ({},),
+    "ccem": ({},),
+    "trace": ({"strength": 0.01}, {"strength": 0.1}),
+}
 
 
-def one(method: str, seed: int, images: int, epochs: int) -> tuple[float, float, float, float]:
-    """Test accuracy, CM error, the largest error of a single worker, CPU seconds."""
+def one(method: str, params: dict[str, Any], seed: int, images: int, epochs: int) -> dict[str, float]:
+    """Test accuracy, CM error, the largest error of a single worker, held-out score, CPU seconds."""
     started = time.process_time()
     x, y, test_x, test_y = mnist(images, 10_000)
     true = flippers(0.35, seed)
     votes = say(true, y, seed, dense=False)
     fitted = CrowdClassifier(
-        lambda shape, k: cnn(shape, k, pools=2, hidden=(), average=True), method, params=METHODS[method],
-        epochs=epochs, batch_size=50, lr=1e-3, validation=0.1, seed=seed,
+        lambda shape, k: cnn(shape, k, pools=2, hidden=(), average=True), method, params=params,
+        epochs=epochs, batch_size=50, lr=1e-3, worker_lr=1e-2, validation=0.1, seed=seed,
     ).fit(x, votes)  # fmt: skip
-    hit = float((fitted.predict_proba(test_x).argmax(1) == test_y).mean())
     found = np.asarray(fitted.confusion_)
     each = [confusion_error(found[[w]], true[[w]]) for w in range(len(true))]
-    return hit, confusion_error(found, true), max(each), time.process_time() - started
+    return {
+        "accuracy": 100 * float((fitted.predict_proba(test_x).argmax(1) == test_y).mean()),
+        "cm": 100 * confusion_error(found, true),
+        "worst": 100 * max(each),
+        "score": float(max(fitted.history_["score"])),
+        "seconds": time.process_time() - started,
+    }
+
+
+def best(method: str, seed: int, images: int, epochs: int) -> dict[str, float]:
+    """The setting that foretells best; finished runs are read from the cache."""
+    done = [json.loads(line) for line in CACHE.read_text().splitlines()] if CACHE.exists() else []
+    runs = []
+    for params in METHODS[method]:
+        cell = {"method": method, "params": params, "seed": seed, "images": images, "epochs": epochs}
+        known = [row["figures"] for row in done if row["cell"] == cell]
+        runs.append(known[0] if known else one(method, params, seed, images, epochs))
+        if not known:
+            CACHE.parent.mkdir(exist_ok=True)
+            with CACHE.open("a") as file:
+                file.write(json.dumps({"cell": cell, "figures": runs[-1]}) + "\n")
+    return max(runs, key=lambda run: run["score"])
 
 
 def main() -> None:
@@ -42,25 +71,32 @@ def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("--seeds", type=int, default=3)
     parser.add_argument("--images", type=int, default=10_000)
-    parser.add_argument("--epochs", type=int, default=25)
+    parser.add_argument("--epochs", type=int, default=15)
     args = parser.parse_args()
     torch.set_num_threads(1)
     lines = []
     for method in METHODS:
-        rows = np.array([one(method, seed, args.images, args.epochs) for seed in range(args.seeds)])
-        mean, spread = rows.mean(0), rows.std(0, ddof=1) if args.seeds > 1 else rows.std(0)
-        shown = [f"{100 * m:.{d}f} ± {100 * e:.{d}f}" for m, e, d in zip(mean[:2], spread[:2], (1, 2), strict=True)]
-        lines.append([method, *shown, f"{100 * mean[2]:.2f}", f"{mean[3]:.0f}"])
+        rows = [best(method, seed, args.images, args.epochs) for seed in range(args.seeds)]
+        cells = [
+            _shown([row[key] for row in rows], digits) for key, digits in (("accuracy", 1), ("cm", 2), ("worst", 2))
+        ]
+        lines.append([method, *cells, f"{np.mean([row['seconds'] for row in rows]):.0f}"])
         print(*lines[-1], flush=True)
     body = (
         f"{args.images:,} training images, Tanno et al.'s convolutional net, at most {args.epochs} epochs, the epoch "
-        f"chosen by the labels of 10 % of the tasks, {args.seeds} seeds. The mean confusion is diagonally dominant "
-        "(flips are drawn again until it is). CM error × 100.\n\n"
+        f"chosen by the labels of 10 % of the tasks, {args.seeds} seeds; learning rate 1e-3, of the confusions 1e-2; "
+        "trace takes λ = .01 or .1, whichever foretells the held-out labels better. The mean confusion is diagonally "
+        "dominant (flips are drawn again until it is). CM error × 100, of all workers and of the worst.\n\n"
         + table(["method", "test accuracy", "CM error", "worst worker's", "CPU s"], lines)
     )
     write_section(
         "mnist", "MNIST with pairwise flippers, one label per image", "python -m benchmarks.learn.mnist", body
     )
+
+
+def _shown(values: list[float], digits: int) -> str:
+    spread = np.std(values, ddof=1) if len(values) > 1 else 0.0
+    return f"{np.mean(values):.{digits}f} ± {spread:.{digits}f}"
 
 
 if __name__ == "__main__":

@@ -1,4 +1,4 @@
-"""docs/benchmarks/papers/README.md: one table over all experiments: claim, published, ours, verdict."""
+"""The papers' section of docs/benchmarks/README.md: one table over all: claim, published, ours, verdict."""
 
 from __future__ import annotations
 
@@ -6,13 +6,14 @@ from importlib import import_module
 
 import polars as pl
 
+from benchmarks.learn.page import write_section
+
 from . import catalogue
 from .page import markdown
 from .store import PAGES
 
-HEAD = """# The papers' experiments
-
-Each row is a claim of a paper and what came out here; the page behind it has the tables, the settings and the command.
+PAGE = PAGES.parent / "README.md"
+HEAD = """Each row is a claim of a paper and what came out here; the page behind it has tables, settings and command.
 Epochs and methods are never chosen by test truth. *Reproduced in direction*: the order or the effect is the paper's,
 the figures differ (the page says why).
 """
@@ -28,7 +29,6 @@ def write_summary() -> None:
         module, _, cls = where.partition(":")
         experiment = getattr(import_module(f"benchmarks.papers.{module}"), cls)()
         for claim in experiment.claims(pl.read_parquet(path)):
-            lines.append([f"[{experiment.paper}: {experiment.title}]({name}.md)", *claim.cells()])
-    PAGES.mkdir(parents=True, exist_ok=True)
+            lines.append([f"[{experiment.paper}: {experiment.title}](papers/{name}.md)", *claim.cells()])
     table = markdown(["experiment", "claim", "published", "ours", "verdict"], lines)
-    (PAGES / "README.md").write_text(HEAD + "\n" + table + "\n", encoding="utf-8")
+    write_section("papers", "The papers' claims", "python -m benchmarks.papers all", HEAD + "\n" + table, page=PAGE)

@@ -9,28 +9,9 @@ from typing import TYPE_CHECKING, Annotated, Any
 import typer
 
 from ..registry import DEFAULT
+from .asking import USUAL, Asked, reads_votes
 from .loading import load, load_prior
-from .options import (
-    Asked,
-    Columns,
-    Duplicates,
-    Force,
-    Format,
-    Gold,
-    Json,
-    Multi,
-    Multiple,
-    Params,
-    Predictions,
-    Prior,
-    Question,
-    Refused,
-    Rejected,
-    Repeats,
-    Seed,
-    Votes,
-    parse_params,
-)
+from .options import Force, Gold, Json, Params, Prior, Seed, Votes, parse_params
 from .talk import clean, naming, print_json, print_table, progress, say, tell_ledger, worker_rows
 
 if TYPE_CHECKING:
@@ -39,19 +20,14 @@ if TYPE_CHECKING:
     from ..result import Result
 
 
+@reads_votes
 def aggregate(
     votes: Votes,
     method: Annotated[str, typer.Option("-m", "--method", help="See: crowdwise methods")] = DEFAULT,
     param: Params = None,
     gold: Gold = None,
     prior: Prior = None,
-    columns: Columns = None,
-    duplicates: Duplicates = Repeats.error,
-    format: Format = None,
-    question: Question = None,
-    multiple: Multiple = Multi.error,
-    predictions: Predictions = False,
-    rejected: Rejected = Refused.keep,
+    asked: Asked = USUAL,
     calibrate: Annotated[
         bool, typer.Option("--calibrate", help="Soften overconfident probabilities; no label changes.")
     ] = False,
@@ -80,8 +56,7 @@ def aggregate(
     chosen = registry.method(method, **{"seed": seed, **parse_params(method, param)})
     if output is not None:
         refuse_to_overwrite(output, TABLES + FILES, force)
-    asked = Asked(question, multiple, predictions, rejected)
-    annotations, known = load(votes, columns, duplicates, format, gold, asked)
+    annotations, known = load(votes, asked, gold)
     tell_ledger(annotations.ledger)
     history = None if prior is None else load_prior(prior)
     with progress(method) as callback, naming(votes, gold, prior):

@@ -9,26 +9,9 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
+from .asking import USUAL, Asked, reads_votes
 from .loading import load
-from .options import (
-    Asked,
-    Columns,
-    Duplicates,
-    Force,
-    Format,
-    Gold,
-    Json,
-    Multi,
-    Multiple,
-    Predictions,
-    Question,
-    Refused,
-    Rejected,
-    Repeats,
-    Seed,
-    Truth,
-    Votes,
-)
+from .options import Force, Gold, Json, Seed, Truth, Votes
 from .talk import naming, print_json, print_table, say, tell_ledger
 
 if TYPE_CHECKING:
@@ -41,6 +24,7 @@ _SMALL = 200_000
 _FEW = 8
 
 
+@reads_votes
 def compare(
     votes: Votes,
     method: Annotated[
@@ -49,13 +33,7 @@ def compare(
     ] = None,
     truth: Truth = None,
     gold: Gold = None,
-    columns: Columns = None,
-    duplicates: Duplicates = Repeats.error,
-    format: Format = None,
-    question: Question = None,
-    multiple: Multiple = Multi.error,
-    predictions: Predictions = False,
-    rejected: Rejected = Refused.keep,
+    asked: Asked = USUAL,
     seed: Seed = 0,
     folds: Annotated[
         int, typer.Option("--folds", min=0, metavar="N", help="Folds of held-out annotations; 0: no held-out score.")
@@ -87,8 +65,7 @@ def compare(
         registry.card(name)
     if output is not None:
         refuse_to_overwrite(output, FILES, force)
-    asked = Asked(question, multiple, predictions, rejected)
-    annotations, known = load(votes, columns, duplicates, format, gold, asked)
+    annotations, known = load(votes, asked, gold)
     tell_ledger(annotations.ledger)
     answers = None if truth is None else read_truth(truth)
     with naming(votes, gold, truth):

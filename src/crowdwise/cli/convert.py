@@ -8,39 +8,20 @@ from typing import Annotated
 import typer
 
 from ..errors import DataError
-from .options import (
-    Asked,
-    Columns,
-    Duplicates,
-    Force,
-    Multi,
-    Multiple,
-    Predictions,
-    Question,
-    Refused,
-    Rejected,
-    Repeats,
-)
+from .asking import USUAL, Asked, reads_votes
+from .options import Force
 from .talk import clean, naming, say, tell_ledger
 
 
+@reads_votes
 def convert(
     source: Annotated[str, typer.Argument(help="Votes in any format, or a folder that aggregate wrote.", metavar="IN")],
     target: Annotated[Path, typer.Argument(help="The file (or folder) to write.", metavar="OUT")],
-    from_: Annotated[
-        str | None,
-        typer.Option("--from", "--format", help="Format of IN; by default the file tells.", metavar="F"),
-    ] = None,
     to: Annotated[
         str | None,
         typer.Option("--to", help="Format of OUT; by default the file's name tells.", metavar="F"),
     ] = None,
-    columns: Columns = None,
-    question: Question = None,
-    multiple: Multiple = Multi.error,
-    predictions: Predictions = False,
-    rejected: Rejected = Refused.keep,
-    duplicates: Duplicates = Repeats.error,
+    asked: Asked = USUAL,
     force: Force = False,
 ) -> None:
     """Write votes in another format, or a result's labels for other tools.
@@ -60,7 +41,7 @@ def convert(
         notes = write_result(result, target, to)
         size = f"{len(result.tasks):,} labels"
     else:
-        reading = Asked(question, multiple, predictions, rejected).read(source, columns, duplicates.value, from_)
+        reading = asked.read(source)
         say(f"read as {reading.format}: {clean(reading.why)}")
         tell_ledger(reading.annotations.ledger)
         with naming(source):

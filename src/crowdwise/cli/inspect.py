@@ -6,26 +6,26 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
-from .options import Asked, Columns, Format, Json, Multi, Multiple, Predictions, Question, Refused, Rejected, Votes
+from .asking import Asked, Repeats, reads_votes
+from .options import Json, Votes
 from .talk import print_json, print_table, say
 
 if TYPE_CHECKING:
     from ..io.reading import Reading
 
+# Contradictions are among what is looked for, so they are no error here.
+AS_IT_IS = Asked(duplicates=Repeats.keep)
 
+
+@reads_votes
 def inspect(
     votes: Votes,
-    columns: Columns = None,
-    format: Format = None,
-    question: Question = None,
-    multiple: Multiple = Multi.error,
-    predictions: Predictions = False,
-    rejected: Rejected = Refused.keep,
+    asked: Asked = AS_IT_IS,
     json: Json = False,
     classes: Annotated[int, typer.Option("--classes", min=1, help="How many classes to list.")] = 20,
 ) -> None:
     """Say what a file of votes holds: format, columns, classes, overlap, graph, ledger, and what to beware of."""
-    reading = Asked(question, multiple, predictions, rejected).read(votes, columns, "keep", format)
+    reading = asked.read(votes)
     annotations = reading.annotations
     facts = _origin(reading) | annotations.describe()
     facts["repeats"] = _repeats(annotations)

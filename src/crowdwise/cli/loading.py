@@ -5,7 +5,7 @@ from __future__ import annotations
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from .options import Asked, Repeats
+from .asking import Asked
 from .talk import say
 
 if TYPE_CHECKING:
@@ -13,18 +13,23 @@ if TYPE_CHECKING:
     from ..io.reading import Reading
 
 
-def load(
-    votes: str,
-    columns: str | None,
-    duplicates: Repeats,
-    format: str | None,
-    gold: Path | None,
-    asked: Asked | None = None,
-) -> tuple[Annotations, Any]:
+def is_run(votes: str, asked: Asked) -> bool:
+    """Whether this is a folder that aggregate or train wrote; a folder that some tool exported is votes."""
+    from ..io.formats.detect import detect
+
+    folder = Path(votes)
+    if not folder.is_dir():
+        return False
+    if (folder / "result.json").is_file():
+        return True
+    return asked.format is None and detect(folder, folder.name, votes)[0] is None
+
+
+def load(votes: str, asked: Asked, gold: Path | None) -> tuple[Annotations, Any]:
     """Votes and gold (the file's own when none is given); classes that only gold knows are added to the votes'."""
     from ..io.read import read_truth
 
-    reading = (asked or Asked()).read(votes, columns, duplicates.value, format)
+    reading = asked.read(votes)
     annotations = reading.annotations
     known = own_gold(reading) if gold is None else read_truth(gold)
     if known is None:

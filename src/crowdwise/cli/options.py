@@ -1,43 +1,20 @@
-"""Arguments and options that several commands share."""
+"""Arguments and options that several commands share; those about reading votes are in asking.py."""
 
 from __future__ import annotations
 
-from dataclasses import dataclass, fields
-from enum import Enum, StrEnum
+from dataclasses import fields
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated, Any, Literal
+from typing import Annotated, Any
 
 import typer
 
 from ..errors import ParameterError
-
-if TYPE_CHECKING:
-    from ..io.reading import Reading
 
 Votes = Annotated[
     str,
     typer.Argument(
         help="Votes: .csv .tsv .jsonl .parquet (+ .gz .zst), .npy, a labelling tool's export, or - for CSV on stdin.",
         metavar="VOTES",
-        show_default=False,
-    ),
-]
-Columns = Annotated[
-    str | None,
-    typer.Option(
-        "--columns",
-        help="Which column is which: task=..,worker=..,label=..[,time=..,weight=..,duration=..,confidence=..,gold=..]",
-        metavar="PAIRS",
-        show_default=False,
-    ),
-]
-Format = Annotated[
-    str | None,
-    typer.Option(
-        "--format",
-        help="csv, tsv, jsonl, parquet, wide (one column per worker), snorkel, or a labelling tool's export such as "
-        "label_studio or mturk; by default the file tells.",
-        metavar="NAME",
         show_default=False,
     ),
 ]
@@ -72,82 +49,6 @@ Params = Annotated[
         help="A parameter of the method, as name=value; lists as name=(1,2); repeat for more.",
         metavar="NAME=VALUE",
         show_default=False,
-    ),
-]
-
-
-class Multi(Enum):
-    """What to do with an answer that holds several labels."""
-
-    error = "error"
-    join = "join"
-    drop = "drop"
-
-
-class Refused(StrEnum):
-    """What to do with assignments that the requester rejected."""
-
-    keep = "keep"
-    drop = "drop"
-
-
-Question = Annotated[
-    str | None,
-    typer.Option("--question", help="Which question of an export with several.", metavar="NAME", show_default=False),
-]
-Multiple = Annotated[
-    Multi,
-    typer.Option("--multiple", help="When an answer holds several labels: refuse, join them to one class, or drop it."),
-]
-Predictions = Annotated[
-    bool, typer.Option("--predictions", help="Take the predictions of models in an export as workers.")
-]
-Rejected = Annotated[Refused, typer.Option("--rejected", help="Assignments that the requester rejected: keep or drop.")]
-
-
-@dataclass(frozen=True)
-class Asked:
-    """What was said about reading an export."""
-
-    question: str | None = None
-    multiple: Multi = Multi.error
-    predictions: bool = False
-    rejected: Refused = Refused.keep
-
-    def read(
-        self, votes: str, columns: str | None, duplicates: Literal["error", "first", "last", "keep"], format: str | None
-    ) -> Reading:
-        """The file, as it was asked for."""
-        from ..io.columns import parse_columns
-        from ..io.reading import read_all
-
-        return read_all(
-            votes,
-            columns=parse_columns(columns),
-            duplicates=duplicates,
-            format=format,
-            question=self.question,
-            multiple=self.multiple.value,
-            predictions=self.predictions,
-            rejected=self.rejected.value,
-        )
-
-
-class Repeats(StrEnum):
-    """What to do when a worker labelled a task more than once, differently."""
-
-    error = "error"
-    first = "first"
-    last = "last"
-    keep = "keep"
-
-
-Duplicates = Annotated[
-    Repeats,
-    typer.Option(
-        "--duplicates",
-        help="When one worker gave a task different labels: refuse, use the first or the last (by the time column "
-        "when there is one), or keep all as votes.",
     ),
 ]
 

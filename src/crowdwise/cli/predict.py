@@ -8,14 +8,16 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
-from .options import Columns, Duplicates, Force, Format, Repeats
+from .asking import USUAL, Asked, reads_votes
+from .options import Force
 from .talk import naming, say, tell_ledger
-from .train import Features, load_votes
+from .train import Features
 
 if TYPE_CHECKING:
     import polars as pl
 
 
+@reads_votes
 def predict(
     folder: Annotated[Path, typer.Argument(help="A folder that train wrote.", metavar="DIR", show_default=False)],
     features: Features,
@@ -25,9 +27,7 @@ def predict(
             "--votes", help="Votes on these tasks by workers of the training.", metavar="VOTES", show_default=False
         ),
     ] = None,
-    columns: Columns = None,
-    duplicates: Duplicates = Repeats.error,
-    format: Format = None,
+    asked: Asked = USUAL,
     device: Annotated[str, typer.Option("--device", help="cpu, cuda, cuda:1, mps ...")] = "cpu",
     output: Annotated[
         Path | None, typer.Option("-o", "--output", help="A CSV file, instead of stdout.", show_default=False)
@@ -50,7 +50,7 @@ def predict(
     tasks, x = read_features(features)
     said = None
     if votes is not None:
-        said = load_votes(votes, columns, duplicates, format)
+        said = asked.read(votes).annotations
         tell_ledger(said.ledger)
     with naming(features, votes):
         proba = classifier.predict_proba(x) if said is None else classifier.forecast_proba(x, said, tasks=tasks)

@@ -11,8 +11,9 @@ from typing import TYPE_CHECKING, Annotated, Any
 import typer
 
 from ..registry import DEFAULT
-from .loading import load
-from .options import Columns, Duplicates, Force, Format, Gold, Params, Repeats, Seed, Truth, parse_params
+from .asking import USUAL, Asked, reads_votes
+from .loading import is_run, load
+from .options import Force, Gold, Params, Seed, Truth, parse_params
 from .talk import naming, progress, say, tell_ledger
 
 if TYPE_CHECKING:
@@ -23,6 +24,7 @@ if TYPE_CHECKING:
     from ..result import Result
 
 
+@reads_votes
 def report(
     votes: Annotated[
         str,
@@ -36,9 +38,7 @@ def report(
     param: Params = None,
     gold: Gold = None,
     truth: Truth = None,
-    columns: Columns = None,
-    duplicates: Duplicates = Repeats.error,
-    format: Format = None,
+    asked: Asked = USUAL,
     seed: Seed = 0,
     title: Annotated[
         str | None, typer.Option("--title", help="Heads the page; by default the file's name.", show_default=False)
@@ -56,13 +56,11 @@ def report(
 
     refuse(output, force)
     known = None if truth is None else read_truth(truth)
-    if Path(votes).is_dir():
+    if is_run(votes, asked):
         annotations, result, history = from_folder(Path(votes))
         blind, judge = None, known if known is not None or gold is None else read_truth(gold)
     else:
-        annotations, result, blind, helped = from_file(
-            votes, method, param, gold, known, columns, duplicates, format, seed
-        )
+        annotations, result, blind, helped = from_file(votes, method, param, gold, known, asked, seed)
         history, judge = None, helped if known is None else known
     head = title or (Path(votes).resolve().name if votes != "-" else "")
     with naming(votes, gold, truth):
@@ -109,16 +107,14 @@ def from_file(
     param: list[str] | None,
     gold: Path | None,
     truth: Any,
-    columns: str | None,
-    duplicates: Repeats,
-    format: str | None,
+    asked: Asked,
     seed: int,
 ) -> tuple[Annotations, Result, Result | None, Any]:
     """Votes of a file, the method's result, its result without the gold labels where there are some, and these."""
     from .. import registry
 
     chosen = registry.method(method, **{"seed": seed, **parse_params(method, param)})
-    annotations, known = load(votes, columns, duplicates, format, gold)
+    annotations, known = load(votes, asked, gold)
     if truth is not None:
         annotations = annotations.with_classes(truth["label"])
     tell_ledger(annotations.ledger)

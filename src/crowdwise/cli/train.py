@@ -9,7 +9,8 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
-from .options import Asked, Columns, Duplicates, Force, Format, Json, Params, Repeats, Votes, parse_pairs
+from .asking import USUAL, Asked, reads_votes
+from .options import Force, Json, Params, Votes, parse_pairs
 from .talk import naming, print_json, print_table, say, tell_ledger, worker_rows
 
 if TYPE_CHECKING:
@@ -29,6 +30,7 @@ Features = Annotated[
 ]
 
 
+@reads_votes
 def train(
     features: Features,
     votes: Votes,
@@ -50,9 +52,7 @@ def train(
         bool, typer.Option("--balance", help="Weigh tasks so that every class counts the same.")
     ] = False,
     device: Annotated[str, typer.Option("--device", help="cpu, cuda, cuda:1, mps ...")] = "cpu",
-    columns: Columns = None,
-    duplicates: Duplicates = Repeats.error,
-    format: Format = None,
+    asked: Asked = USUAL,
     seed: Annotated[
         int, typer.Option("--seed", help="Draws weights, batches, held-out tasks.", metavar="N", min=0)
     ] = 0,
@@ -75,7 +75,7 @@ def train(
     if not resume:
         shutil.rmtree(output / CHECKPOINTS, ignore_errors=True)
     tasks, x = read_features(features)
-    annotations = load_votes(votes, columns, duplicates, format)
+    annotations = asked.read(votes).annotations
     tell_ledger(annotations.ledger)
     classifier = CrowdClassifier(
         net, method, params=params, epochs=epochs, batch_size=batch_size, lr=lr, validation=validation,
@@ -114,11 +114,6 @@ def learner_params(method: str, given: list[str] | None) -> dict[str, Any]:
     if method == "known_confusion" and "confusion" not in parsed:
         raise ParameterError("known_confusion needs -p confusion=DIR, a folder with a result that has confusions")
     return parsed
-
-
-def load_votes(votes: str, columns: str | None, duplicates: Repeats, format: str | None) -> Annotations:
-    """The annotations in a file."""
-    return Asked().read(votes, columns, duplicates.value, format).annotations
 
 
 def watch(classifier: CrowdClassifier) -> None:

@@ -9,8 +9,9 @@ from typing import TYPE_CHECKING, Annotated, Any
 import typer
 
 from ..registry import DEFAULT
-from .loading import load
-from .options import Columns, Duplicates, Force, Format, Gold, Json, Params, Repeats, Seed, parse_params
+from .asking import USUAL, Asked, reads_votes
+from .loading import is_run, load
+from .options import Force, Gold, Json, Params, Seed, parse_params
 from .talk import bar, naming, print_json, print_table, progress, say, tell_ledger
 
 if TYPE_CHECKING:
@@ -33,6 +34,7 @@ class Grade(StrEnum):
     ratio = "ratio"
 
 
+@reads_votes
 def workers(
     votes: Annotated[
         str,
@@ -43,9 +45,7 @@ def workers(
     method: Annotated[str, typer.Option("-m", "--method", help="See: crowdwise methods")] = DEFAULT,
     param: Params = None,
     gold: Gold = None,
-    columns: Columns = None,
-    duplicates: Duplicates = Repeats.error,
-    format: Format = None,
+    asked: Asked = USUAL,
     level: Annotated[Grade, typer.Option("--level", help="What the classes are, for the agreement.")] = Grade.nominal,
     idle: Annotated[
         float, typer.Option("--idle", help="A longer pause than so many seconds is a break.", metavar="S", min=0)
@@ -66,7 +66,7 @@ def workers(
 
     if output is not None:
         refuse_to_overwrite(output, FILES, force)
-    annotations, result, known = obtain(votes, method, param, gold, columns, duplicates, format, seed)
+    annotations, result, known = obtain(votes, method, param, gold, asked, seed)
     with naming(votes, gold):
         look = study(annotations, result, gold=known, level=level.value, idle=idle)
     if output is not None:
@@ -84,9 +84,7 @@ def obtain(
     method: str,
     param: list[str] | None,
     gold: Path | None,
-    columns: str | None,
-    duplicates: Repeats,
-    format: str | None,
+    asked: Asked,
     seed: int,
 ) -> tuple[Annotations, Result, Any]:
     """Votes, their result and gold: from a run folder, or by fitting the method to a file."""
@@ -95,12 +93,12 @@ def obtain(
     from ..io.votes import load_votes
     from ..result import Result
 
-    if Path(votes).is_dir():
+    if is_run(votes, asked):
         result = Result.load(votes)
         annotations = load_votes(Path(votes), result)
         return annotations, result, None if gold is None else read_truth(gold)
     chosen = registry.method(method, **{"seed": seed, **parse_params(method, param)})
-    annotations, known = load(votes, columns, duplicates, format, gold)
+    annotations, known = load(votes, asked, gold)
     tell_ledger(annotations.ledger)
     with progress(method) as callback, naming(votes, gold):
         return annotations, chosen.fit(annotations, gold=known, callback=callback), known

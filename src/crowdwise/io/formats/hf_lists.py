@@ -2,17 +2,14 @@
 
 from __future__ import annotations
 
-import json
 from typing import Any
-
-import polars as pl
 
 from ...errors import DataError
 from ...vocabulary import quote
 from ..sources import Source
 from .base import LIKELY, NO_ANSWER, Ask, Found, Guess, Head, Rows
 from .cells import text
-from .records import is_parquet, records
+from .records import records
 
 LABELS = ("annotations", "labels", "label", "annotation", "responses", "votes", "judgments", "answers", "ratings")
 WORKERS = ("annotators", "annotator_ids", "annotator_id", "annotator", "workers", "worker_ids", "worker", "worker_id",
@@ -54,11 +51,7 @@ def read(source: Source, where: str, ask: Ask) -> Found:
     notes = tuple(f"{role} is read from {name!r}" for role, name in chosen.items())
     if "task" not in chosen:
         notes += ("tasks are numbered from 0 by their place in the file",)
-    found = rows.found(where, ask, chosen["label"], notes)
-    names = _class_names(source, chosen["label"])
-    if names:
-        found.columns["label"] = _named(found.columns["label"], names)
-    return found
+    return rows.found(where, ask, chosen["label"], notes)
 
 
 def _lists(record: dict[str, Any], names: tuple[str, ...]) -> list[str]:
@@ -81,21 +74,3 @@ def _choose(record: dict[str, Any], ask: Ask, where: str) -> dict[str, str]:
     if task is not None:
         chosen["task"] = task
     return chosen
-
-
-def _class_names(source: Source, column: str) -> list[str]:
-    """Names of a ClassLabel feature, which `datasets` keeps in the Parquet file's metadata."""
-    if not is_parquet(source) or isinstance(source, bytes):
-        return []
-    try:
-        about = json.loads(pl.read_parquet_metadata(source).get("huggingface", "{}"))
-        feature = about["info"]["features"][column]
-        feature = feature[0] if isinstance(feature, list) else feature.get("feature", feature)
-        return [str(name) for name in feature["names"]]
-    except (KeyError, TypeError, ValueError, IndexError, AttributeError):
-        return []
-
-
-def _named(labels: pl.Series, names: list[str]) -> pl.Series:
-    table = {str(code): name for code, name in enumerate(names)}
-    return labels.replace(list(table), list(table.values()))

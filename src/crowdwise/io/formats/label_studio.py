@@ -5,6 +5,7 @@ from __future__ import annotations
 from typing import Any
 
 from ...errors import DataError, ParameterError
+from ...vocabulary import quote
 from ..jsonstream import objects
 from ..sources import Source
 from .base import NO_ANSWER, SKIPPED, SURE, TRUTH, Ask, Found, Guess, Head, Rows
@@ -111,8 +112,9 @@ class _Export:
         if not isinstance(who, dict):
             return text(who, "completed_by", at)
         number, email = text(who.get("id"), "completed_by", at), text(who.get("email"), "completed_by", at)
-        if number is not None and email:
-            self.emails[number] = email
+        if number is not None and email and self.emails.setdefault(number, email) != email:
+            both = quote([self.emails[number], email])
+            raise DataError(f"{at}: the user {number!r} has two emails, {both}; are these exports of two servers?")
         return number if number is not None else email or None
 
     def _answers(self, annotation: dict[str, Any], at: str) -> dict[str, list[str]]:

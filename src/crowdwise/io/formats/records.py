@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import io
+import json
 from collections.abc import Iterator
 from typing import Any
 
@@ -23,19 +24,44 @@ def is_parquet(source: Source) -> bool:
 
 
 def records(source: Source, where: str) -> Iterator[tuple[str, dict[str, Any]]]:
-    """(what to call its place, record), one at a time."""
+    """(what to call its place, record), one at a time; numbers of a ClassLabel come as its names."""
     if not is_parquet(source):
         yield from objects(source, where)
         return
+    names = _class_names(source)
     try:
         lazy = pl.scan_parquet(io.BytesIO(source) if isinstance(source, bytes) else source, glob=False)
         start = 0
         while len(batch := lazy.slice(start, _BATCH).collect()):
             for row, record in enumerate(batch.iter_rows(named=True), start + 1):
-                yield f"{where}, row {row}", record
+                yield f"{where}, row {row}", record | {c: _named(record.get(c), names[c]) for c in names if c in record}
             start += _BATCH
     except FAULTS as error:
         raise DataError(f"{where}: the Parquet file is damaged ({first_line(error)}); write it again") from None
+
+
+def _class_names(source: Source) -> dict[str, list[str]]:
+    """column -> names, of the ClassLabel features that Hugging Face's `datasets` tells of in the file's metadata."""
+    found: dict[str, list[str]] = {}
+    try:
+        about = pl.read_parquet_metadata(io.BytesIO(source) if isinstance(source, bytes) else source)
+        features = json.loads(about.get("huggingface", "{}"))["info"]["features"]
+        for column, feature in features.items():
+            feature = feature[0] if isinstance(feature, list) else feature.get("feature", feature)
+            if isinstance(feature, dict) and isinstance(feature.get("names"), list):
+                found[column] = [str(name) for name in feature["names"]]
+    except (*FAULTS, KeyError, TypeError, ValueError, IndexError, AttributeError):
+        return {}
+    return found
+
+
+def _named(value: Any, names: list[str]) -> Any:
+    """-1 is how a ClassLabel says that there is no label."""
+    if isinstance(value, list):
+        return [_named(each, names) for each in value]
+    if isinstance(value, int) and -1 <= value < len(names):
+        return names[value] if value >= 0 else None
+    return value
 
 
 def one_of(found: list[str], given: str | None, where: str, what: str = "question") -> str:

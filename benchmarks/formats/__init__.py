@@ -1,0 +1,1 @@
+"""Files written by the tools themselves, read by crowdwise; and files written by crowdwise, read by the tools."""
