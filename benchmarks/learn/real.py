@@ -6,10 +6,8 @@ python -m benchmarks.learn.real [--seeds 5] [--sets labelme music] [--methods NA
 from __future__ import annotations
 
 import argparse
-import json
 import time
 from dataclasses import dataclass
-from pathlib import Path
 from typing import Any
 
 import numpy as np
@@ -22,9 +20,9 @@ from crowdwise import datasets
 from crowdwise.learn import CrowdClassifier
 from crowdwise.registry import LEARNERS
 
+from .cache import Runs
 from .page import table, write_section
 
-CACHE = Path(__file__).parents[2] / ".cache" / "learn-real.jsonl"
 SKIP = {"known_confusion"}  # needs the confusions, which nobody knows here
 PUBLISHED = {"labelme": {"max_mig": 86.42, "agg_net": 85.20, "crowd_layer": 83.65, "vanilla": 79.83, "conal": 87.12}}
 
@@ -104,22 +102,16 @@ def main() -> None:
     parser.add_argument("--methods", nargs="+", default=["truth", *(m for m in LEARNERS if m not in SKIP)])
     args = parser.parse_args()
     torch.set_num_threads(1)
-    CACHE.parent.mkdir(exist_ok=True)
-    done = [json.loads(line) for line in CACHE.read_text().splitlines()] if CACHE.exists() else []
-    have = {(r["set"], r["method"], r["seed"]) for r in done}
+    runs = Runs("learn-real", ("set", "method", "seed"))
     for name in args.sets:
         data = load(name)
         for method in args.methods:
             for seed in range(args.seeds):
-                if (name, method, seed) in have:
-                    continue
-                row = one(data, method, seed, args.epochs)
-                done.append(row)
-                with CACHE.open("a") as file:
-                    file.write(json.dumps(row) + "\n")
-            mine = [r["accuracy"] for r in done if r["set"] == name and r["method"] == method]
+                if not runs.has(name, method, seed):
+                    runs.add(one(data, method, seed, args.epochs))
+            mine = [r["accuracy"] for r in runs.rows if r["set"] == name and r["method"] == method]
             print(f"{name:8s} {method:20s} {100 * np.mean(mine):6.2f} ± {100 * np.std(mine):.2f}", flush=True)
-    rows = [r for r in done if r["set"] in args.sets and r["method"] in args.methods and r["seed"] < args.seeds]
+    rows = [r for r in runs.rows if r["set"] in args.sets and r["method"] in args.methods and r["seed"] < args.seeds]
     write_section("real", "LabelMe and Music", "python -m benchmarks.learn.real", body(rows, args.seeds, args.epochs))
 
 

@@ -90,8 +90,10 @@ class _Fractions(Experiment):
                 lead = 100 * (wide["bayes_dgc"] - wide.select(pl.max_horizontal(others)).to_series()).to_numpy()
                 first, n = int((lead > 0).sum()), len(lead)
                 said = f"first at {first} of {n} points; lead {lead.min():+.1f} to {lead.max():+.1f}"
+                holds = first > n / 2
+                near = "" if holds or abs(lead).max() > 1 else "all leads are below a point, which is noise"
                 out.append(judged(f"BayesDGC ahead {whom} in {title}", "figure only (most points)", said, lead.tolist(),
-                                  first > n / 2, only=first < n))  # fmt: skip
+                                  holds, near, only=first < n))  # fmt: skip
         return out
 
 

@@ -177,7 +177,14 @@ def removal_claim(rows: pl.DataFrame, where: dict[str, Any], share: float, varia
     holds = mine >= max(at["MMSR"], at["DS"]) - 1e-9 and mine > 0.5
     place = f"{where['set']}: " if where else ""
     text = f"{place}Alg. 1 {variant} + DS at least as good as MMSR and DS under {share:.0%} colluders"
-    return judged(text, "figure only", percents(at), list(at.values()), holds)
+    why = (
+        ""
+        if holds
+        else "the ring agrees more than the honest do and is taken for them"
+        if mine < 0.5
+        else (f"{100 * (max(at['MMSR'], at['DS']) - mine):.1f} points behind the better of them")
+    )
+    return judged(text, "figure only", percents(at), list(at.values()), holds, why)
 
 
 def flag_tables(rows: pl.DataFrame, down: list[str]) -> list[tuple[str, pl.DataFrame]]:

@@ -92,10 +92,11 @@ class Crowd:
 
     def rows_of(self, tasks: Tensor) -> tuple[Tensor, Tensor]:
         """Places of these tasks' labels, and for each the position of its task in `tasks`."""
-        start, count = self.offset[tasks], self.offset[tasks + 1] - self.offset[tasks]
-        row = torch.repeat_interleave(torch.arange(len(tasks)), count)
-        first = torch.cumsum(count, 0) - count
-        return torch.arange(len(row)) - first[row] + start[row], row
+        start = self.offset.index_select(0, tasks)
+        count = self.offset.index_select(0, tasks + 1) - start
+        row = torch.repeat_interleave(count)  # position i as often as it counts
+        ahead = start + count - torch.cumsum(count, 0)  # from a label's place among these to its place among all
+        return torch.arange(len(row)) + ahead.index_select(0, row), row
 
     def keep(self, rows: Tensor) -> Crowd:
         """The same tasks and workers with only these labels (a mask over rows)."""

@@ -55,22 +55,26 @@ class CrowdData:
 
     def batch(self, tasks: Tensor, *, rank: int = 0, world: int = 1) -> CrowdBatch:
         """The batch of these tasks, or this process's part of it."""
-        whole, _ = self.crowd.rows_of(tasks)
-        mine = tasks[rank::world]
-        places, row = self.crowd.rows_of(mine) if world > 1 else (whole, _)
-        crowd = self.crowd
-        label_total = (crowd.weight[whole] * self.task_weight[crowd.task[whole]]).sum()
+        crowd, mine = self.crowd, tasks[rank::world]
+        places, row = crowd.rows_of(mine)
+        weight, task_weight = crowd.weight.index_select(0, places), self.task_weight.index_select(0, mine)
+        if world == 1:
+            label_total, task_total = (weight * task_weight.index_select(0, row)).sum(), task_weight.sum()
+        else:  # totals are those of the whole batch
+            whole, _ = crowd.rows_of(tasks)
+            label_total = (crowd.weight[whole] * self.task_weight[crowd.task[whole]]).sum()
+            task_total = self.task_weight[tasks].sum()
         return CrowdBatch(
             x=self.take(mine),
             task=mine,
             row=row,
-            worker=crowd.worker[places],
-            label=crowd.label[places],
-            weight=crowd.weight[places],
+            worker=crowd.worker.index_select(0, places),
+            label=crowd.label.index_select(0, places),
+            weight=weight,
             place=places,
-            task_weight=self.task_weight[mine],
+            task_weight=task_weight,
             label_total=label_total.clamp_min(1e-12),  # a batch of tasks without labels has nothing to average
-            task_total=self.task_weight[tasks].sum(),
+            task_total=task_total,
             share=len(mine) / max(len(tasks), 1),
         )
 
