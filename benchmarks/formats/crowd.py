@@ -12,7 +12,20 @@ from typing import Any
 Row = tuple[str, str, str]
 
 # Names that a careless reader or writer spoils: numbers, formulas, quotes, line breaks, other alphabets.
-TEXTS = ["007", "1e5", "plain", "a,b;c\td", 'say "no"', "two\nlines", "=1+1", "größe 🙂", "<b>&amp;</b>", "NA", "-3", "x"]
+TEXTS = [
+    "007",
+    "1e5",
+    "plain",
+    "a,b;c\td",
+    'say "no"',
+    "two\nlines",
+    "=1+1",
+    "größe 🙂",
+    "<b>&amp;</b>",
+    "NA",
+    "-3",
+    "x",
+]
 WORKERS = ["ann", "bob", "eve", "zoë"]
 LABELS = ["pos", "=neg", "né,🙂", "0"]
 

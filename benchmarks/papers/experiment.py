@@ -5,7 +5,6 @@ from __future__ import annotations
 from abc import ABC, abstractmethod
 from collections.abc import Iterator
 from dataclasses import dataclass, field
-from pathlib import Path
 from typing import Any, ClassVar, Literal
 
 import polars as pl
@@ -71,10 +70,6 @@ class Experiment(ABC):
 
     def plots(self) -> list[Plot]:
         """Pictures to draw."""
-        return []
-
-    def pictures(self, rows: pl.DataFrame, folder: Path) -> list[tuple[str, str]]:  # noqa: ARG002
-        """Titles and file names of pictures that are no plots, which this writes into the folder."""
         return []
 
 

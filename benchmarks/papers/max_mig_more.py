@@ -134,12 +134,13 @@ start flat (100 pseudo-counts) or, as in the authors' code, at the vote's confus
     def claims(self, rows: pl.DataFrame) -> list[Claim]:
         """Max-MIG recovers the expert, maximum likelihood the copies."""
         mean = {m: mean_of(rows, "bits", {"method": m}) for m in STARTS}
-        holds = mean["max_mig, flat start"] > 0.9 and mean["agg_net"] < 0.1
+        flat = rows.filter(pl.col("method") == "max_mig, flat start")
+        won = int((flat["bits"] > 0.9).sum())
+        holds = won > len(flat) / 2 and mean["agg_net"] < 0.1
         said = ", ".join(f"{m} {v:.2f}" for m, v in mean.items())
         text = "maximum likelihood follows the copies, Max-MIG the expert (bits)"
-        drowned = holds and mean["max_mig, vote start"] < 0.1
-        why = "of the objective and from a flat start; from the vote's start training stays with the copies"
-        return [judged(text, "proved", said, list(mean.values()), holds, why if drowned else "")]
+        why = f"from a flat start in {won} of {len(flat)} runs; from the vote's start training stays with the copies"
+        return [judged(text, "proved", said, list(mean.values()), holds, why, only=won < len(flat))]
 
 
 def _bits(truth: npt.NDArray[np.int64], p: npt.NDArray[np.float64]) -> float:

@@ -25,7 +25,6 @@ def write(experiment: Experiment, scale: Scale, seeds: int, rows: pl.DataFrame, 
         name = f"{experiment.name}-{number + 1}.svg"
         draw(plot, rows, folder / name)
         parts.append(f"![{plot.title}]({name})")
-    parts += [f"![{title}]({name})" for title, name in experiment.pictures(rows, folder)]
     for title, table in experiment.tables(rows):
         cells = [["" if v is None else str(v) for v in row] for row in table.rows()]
         parts.append(f"## {title}\n\n{markdown(table.columns, cells)}")

@@ -56,7 +56,8 @@ def main() -> None:
     out = options.output or (PAGE if len(names) == len(SECTIONS) and not options.quick else None)
     if out is not None:
         out.parent.mkdir(parents=True, exist_ok=True)
-        out.write_text(page(facts, sections, options.quick))
+        command = "python -m benchmarks.speed" + (f" --only {options.only}" if options.only else "")
+        out.write_text(page(facts, sections, command, options.quick))
 
 
 def _parse() -> argparse.Namespace:

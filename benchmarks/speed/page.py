@@ -5,13 +5,13 @@ from __future__ import annotations
 from .section import BAR_HEADER, Section, table
 
 
-def page(facts: list[tuple[str, str]], sections: list[Section], quick: bool) -> str:
+def page(facts: list[tuple[str, str]], sections: list[Section], command: str, quick: bool) -> str:
     """The whole page as one string."""
     bars = [bar for section in sections for bar in section.bars]
     parts = [
         "# Speed and memory",
         "",
-        "Written by `python -m benchmarks.speed` (`make bench-speed`); do not edit by hand. The command makes its own "
+        f"Written by `{command}`; do not edit by hand. The command makes its own "
         "data, installs crowd-kit into `.venvs/crowd-kit` if need be, and measures everything side by side.",
         "",
         table(["", "measured on"], [[name, value] for name, value in facts]).replace("---:", "---"),

@@ -21,7 +21,11 @@ def write(folder: Path) -> dict[str, Any]:
         "annotators": [[who for who, _ in said] for said in grouped.values()],
     }
     named = Features(
-        {"id": Value("string"), "annotations": List(ClassLabel(names=crowd.LABELS)), "annotators": List(Value("string"))}
+        {
+            "id": Value("string"),
+            "annotations": List(ClassLabel(names=crowd.LABELS)),
+            "annotators": List(Value("string")),
+        }
     )
     Dataset.from_dict(columns).to_json(str(folder / "lists.jsonl"), force_ascii=False)
     Dataset.from_dict(columns).to_parquet(str(folder / "lists.parquet"))

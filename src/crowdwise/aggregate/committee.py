@@ -37,6 +37,7 @@ from .. import registry
 from ..annotations import Annotations
 from ..engine.selection import held_out, splits
 from ..errors import ParameterError
+from ..maths.kernels import many_fits
 from ..maths.ties import tie_shares
 from .base import Aggregator, Run, Solution, check_number
 from .gold import Gold
@@ -90,8 +91,9 @@ class Committee(Aggregator):
     def solve(self, annotations: Annotations, gold: Gold | None, run: Run) -> Solution:
         """Ask every member, average, and let the best of them speak of the workers."""
         seated = self._seated(annotations, gold, run)
-        weight = self._weights(seated, annotations, gold, run)
-        found = {m: ask(m, self.seed, gold, run, annotations) for m in seated}
+        with many_fits():
+            weight = self._weights(seated, annotations, gold, run)
+            found = {m: ask(m, self.seed, gold, run, annotations) for m in seated}
         mean = np.zeros((annotations.n_tasks, annotations.n_classes))
         for member, solution in found.items():
             mean += weight[member] * solution.posterior

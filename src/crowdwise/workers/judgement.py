@@ -10,6 +10,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 from functools import cached_property
+from typing import TYPE_CHECKING
 
 import numpy as np
 import numpy.typing as npt
@@ -18,6 +19,9 @@ from ..annotations import Annotations
 from ..errors import DataError
 from ..maths.logspace import normalise_rows
 from ..result import Result
+
+if TYPE_CHECKING:
+    from .spammers import Suspicion
 
 F8 = npt.NDArray[np.float64]
 
@@ -112,6 +116,13 @@ class Judgement:
         flat = np.ascontiguousarray(np.asarray(theta).transpose(0, 2, 1))
         sharp = em_pass(Workspace.of(self.annotations), flat, np.maximum(prior, FLOOR)).posterior
         return theta, np.where(self.known[:, None], result.posterior, sharp)
+
+    @cached_property
+    def suspicion(self) -> Suspicion:
+        """How probable it is that each worker is a spammer: the table of quality and the flags both ask."""
+        from .spammers import suspicion
+
+        return suspicion(self.annotations, self.others)
 
     @cached_property
     def right(self) -> F8:

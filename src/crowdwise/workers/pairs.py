@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import replace
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 import numpy.typing as npt
@@ -17,6 +17,7 @@ if TYPE_CHECKING:
     from .agreement import Coefficient
 
 F8 = npt.NDArray[np.float64]
+I8 = npt.NDArray[np.int64]
 
 # Pairs with fewer common tasks are left out of the means; _DRAWS resamples of up to _RESAMPLED pairs of labels.
 _FEWEST = 10
@@ -96,16 +97,34 @@ def _resampled(votes: Annotations, seen: Pairs, seed: int) -> list[Pairs]:
         cells = seen.count.ravel() / seen.n[0]
         tables = rng.multinomial(int(seen.n[0]), cells, size=_DRAWS).astype(np.float64)
         return [replace(seen, count=table.reshape(seen.count.shape)) for table in tables]
-    wanted = seen.first * votes.n_workers + seen.second
-    out = []
+    task, pair, cell = _meetings(votes, seen)
+    size, out = votes.n_classes**2, []
     for _ in range(_DRAWS):
-        times = rng.multinomial(n, np.full(n, 1 / n))[votes.task]
-        # a pair's count is the product of its rows' weights
-        part = replace(votes.take(times > 0), weight=np.sqrt(times[times > 0].astype(np.float64)))
-        drawn = pairs(part, 2)
-        same = np.isin(drawn.first * votes.n_workers + drawn.second, wanted)
-        out.append(Pairs(drawn.first[same], drawn.second[same], drawn.count[same], drawn.n_workers))
+        times = rng.multinomial(n, np.full(n, 1 / n))
+        flat = np.bincount(pair * size + cell, weights=times[task], minlength=len(seen.first) * size)
+        drawn = flat.reshape(seen.count.shape)
+        there = drawn.sum(axis=(1, 2)) >= 2
+        out.append(Pairs(seen.first[there], seen.second[there], drawn[there], seen.n_workers))
     return out
+
+
+def _meetings(votes: Annotations, seen: Pairs) -> tuple[I8, I8, I8]:
+    """Every two labels of one task by a pair in `seen`: the task, the pair's place in it, first label · K + second."""
+    rows: list[npt.NDArray[Any]] = []
+    apart, left = 1, np.flatnonzero(np.diff(votes.task) == 0)  # rows are sorted by task, then by worker
+    while len(left):
+        rows.append(np.stack([left, left + apart]))
+        apart += 1
+        left = left[left + apart < len(votes)]
+        left = left[votes.task[left] == votes.task[left + apart]]
+    first, second = np.concatenate(rows, axis=1)
+    key = votes.worker[first].astype(np.int64) * votes.n_workers + votes.worker[second]
+    known = seen.first * votes.n_workers + seen.second  # in ascending order
+    place = np.minimum(np.searchsorted(known, key), len(known) - 1)
+    kept = known[place] == key
+    first, second, place = first[kept], second[kept], place[kept]
+    cell = votes.label[first].astype(np.int64) * votes.n_classes + votes.label[second]
+    return votes.task[first].astype(np.int64), place, cell
 
 
 def _tables(annotations: Annotations, min_common: int) -> Pairs:

@@ -20,7 +20,6 @@ from ..result import Result
 from .confusions import cells_of
 from .drift import alarms
 from .judgement import Judgement
-from .spammers import suspicion
 from .timing import timing
 
 F8 = npt.NDArray[np.float64]
@@ -71,7 +70,7 @@ def quality_of(judgement: Judgement, gold: Any = None, idle: float = 600.0) -> p
         "spammer_score": score,
         "spammer_score_low": low,
         "spammer_score_high": high,
-        "spammer_probability": suspicion(votes, judgement.others).probability,
+        "spammer_probability": judgement.suspicion.probability,
         **_on_gold(votes, gold),
         **timing(votes, idle),
         **alarms(judgement).columns(),
@@ -96,7 +95,8 @@ def information(judgement: Judgement) -> tuple[F8, F8]:
     table = (counts + own) / (counts.sum(axis=2, keepdims=True) + 1)
     prior = judgement.result.class_prior / max(float(judgement.result.class_prior.sum()), 1e-300)
     bits = channel.unbias(channel.mutual_information(prior, table), n, k)
-    best = channel.unbias(channel.capacity(table, tol=1e-6)[0], n, k)
+    # A thousand steps leave log K / 1,000 nats open at the very worst (Arimoto 1972); a few workers would take 10,000.
+    best = channel.unbias(channel.capacity(table, tol=1e-6, max_iter=1_000)[0], n, k)
     return bits / channel.NATS_PER_BIT, np.maximum(best, bits) / channel.NATS_PER_BIT
 
 

@@ -148,7 +148,7 @@ def flags_of(judgement: Judgement, level: float = LEVEL) -> list[Flag]:
     ]
     if k < 2:
         return found
-    seen = suspicion(votes, judgement.others)
+    seen = judgement.suspicion
     said = np.bincount(votes.cell, minlength=len(n) * k).reshape(len(n), k)
     below, chance = worse_than_chance(judgement, said)
     for w in np.flatnonzero(n >= MIN_LABELS).tolist():

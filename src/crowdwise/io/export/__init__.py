@@ -38,6 +38,7 @@ VOTES = {
     "cvat": "archives:write_cvat",
     "potato": "archives:write_potato",
 }
+WITH_EVERY_TASK = ("wide", "cleanlab", "snorkel", "label_studio", "argilla", "hf_lists")
 RESULTS = {
     "csv": "consensus:write_csv",
     "jsonl": "consensus:write_jsonl",
@@ -52,7 +53,11 @@ ENDINGS = {".csv": "csv", ".tsv": "tsv", ".jsonl": "jsonl", ".parquet": "parquet
 
 def write_votes(reading: Reading, path: Path, format: str | None = None) -> tuple[str, ...]:
     """Write annotations (and the gold that came with them); returns notes on what the format cannot say."""
-    return _write(VOTES, reading, path, format)
+    notes = _write(VOTES, reading, path, format)
+    without = int((reading.annotations.labels_per_task == 0).sum())
+    if without and (format or ENDINGS.get(path.suffix.lower())) not in WITH_EVERY_TASK:
+        notes += (f"{without:,} tasks without labels are not in the file, which has a row a label",)
+    return notes
 
 
 def write_result(result: Result, path: Path, format: str | None = None) -> tuple[str, ...]:

@@ -3,17 +3,22 @@
 from __future__ import annotations
 
 import json
+import re
 import zipfile
 from collections.abc import Callable
 from pathlib import Path
 from typing import TYPE_CHECKING
 from xml.sax.saxutils import escape, quoteattr
 
+import polars as pl
+
 from ...errors import DataError
 from .rows import Row, by_worker
 
 if TYPE_CHECKING:
     from ..reading import Reading
+
+_NOT_XML = re.compile("[\x00-\x08\x0b\x0c\x0e-\x1f\ud800-\udfff\ufffe\uffff]")
 
 
 def write_doccano(reading: Reading, path: Path) -> tuple[str, ...]:
@@ -27,17 +32,25 @@ def write_doccano(reading: Reading, path: Path) -> tuple[str, ...]:
 
 
 def write_cvat(reading: Reading, path: Path) -> tuple[str, ...]:
-    """<user>.xml, with the user as the job's assignee."""
+    """<user>.xml, with the user as the task's assignee; other readers want the list of labels too."""
+    names = reading.annotations.classes.cast(pl.String).to_list()
+    labels = "".join(f"<label><name>{escape(name)}</name><attributes></attributes></label>" for name in names)
 
     def content(worker: str, found: list[Row]) -> str:
-        who = f"<meta><job><assignee><username>{escape(worker)}</username></assignee></job></meta>"
+        if worker != worker.strip():
+            raise DataError(f"a worker called {worker!r} would lose the blanks around it; choose another format")
+        who = f"<assignee><username>{escape(worker)}</username></assignee>"
+        meta = f"<meta><task><size>{len(found)}</size><labels>{labels}</labels>{who}</task></meta>"
         images = "".join(
             f"<image id={quoteattr(str(i))} name={quoteattr(row['task'])}>"
             f'<tag label={quoteattr(row["label"])} source="manual"/></image>\n'
             for i, row in enumerate(found)
         )
         head = '<?xml version="1.0" encoding="utf-8"?>\n<annotations><version>1.1</version>'
-        return f"{head}\n{who}\n{images}</annotations>\n"
+        text = f"{head}\n{meta}\n{images}</annotations>\n"
+        if odd := _NOT_XML.search(text):
+            raise DataError(f"a name of {worker!r} holds {odd[0]!r}, which XML cannot hold; choose another format")
+        return text
 
     return _write(reading, path, "{}.xml", content)
 

@@ -28,28 +28,22 @@ def table_of(reading: Reading) -> pl.DataFrame:
 def write_csv(reading: Reading, path: Path) -> tuple[str, ...]:
     """Commas."""
     to_csv(table_of(reading), path)
-    return _notes(reading)
+    return ()
 
 
 def write_tsv(reading: Reading, path: Path) -> tuple[str, ...]:
     """Tabs."""
     to_csv(table_of(reading), path, separator="\t")
-    return _notes(reading)
+    return ()
 
 
 def write_jsonl(reading: Reading, path: Path) -> tuple[str, ...]:
     """One object per line."""
     table_of(reading).write_ndjson(path)
-    return _notes(reading)
+    return ()
 
 
 def write_parquet(reading: Reading, path: Path) -> tuple[str, ...]:
     """Parquet."""
     table_of(reading).write_parquet(path)
-    return _notes(reading)
-
-
-def _notes(reading: Reading) -> tuple[str, ...]:
-    votes = reading.annotations
-    without = int((votes.labels_per_task == 0).sum())
-    return (f"{without:,} tasks without labels are not in the table",) if without else ()
+    return ()

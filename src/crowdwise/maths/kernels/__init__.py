@@ -2,13 +2,17 @@
 
 `theta` and `counts` are laid out [worker, observed, true]: the K entries that one vote needs lie side by side.
 Large data goes to the compiled kernels, small data to plain numpy, which answers before numba is imported;
-both compute the same thing (tests compare them), and the choice depends on the data's size alone.
+both compute the same thing (tests compare them), and the choice depends on the data's size alone (and on whether
+one fit or many are to come: `many_fits`).
 """
 
 from __future__ import annotations
 
 import os
+from collections.abc import Iterator
 from concurrent.futures import ThreadPoolExecutor
+from contextlib import contextmanager
+from contextvars import ContextVar
 from dataclasses import dataclass, field
 from functools import lru_cache
 from itertools import pairwise
@@ -27,6 +31,9 @@ I4 = npt.NDArray[np.int32]
 
 # Rows × classes from which the compiled kernels pay for their import.
 COMPILED_FROM = 150_000
+# The same divided by this where many fits share the price of the import.
+MANY_FITS = 6
+_share: ContextVar[int] = ContextVar("share", default=1)
 # Confusion entries are floored here so that 16 votes in a row stay inside the range of a double.
 FLOOR = 1e-18
 
@@ -79,7 +86,7 @@ class Workspace:
     def of(cls, shard: Annotations, gold: I4 | None = None, compiled: bool | None = None) -> Workspace:
         """A workspace for a shard; gold[task] is a class, or n_classes where the truth is not known."""
         if compiled is None:
-            compiled = len(shard) * shard.n_classes >= COMPILED_FROM
+            compiled = len(shard) * shard.n_classes * _share.get() >= COMPILED_FROM
         return cls(shard, compiled, gold)
 
     def chunks(self) -> list[tuple[int, int]]:
@@ -109,6 +116,16 @@ class Workspace:
         """Let a later pass overwrite this posterior: fresh memory for each would cost a tenth of the pass."""
         if self.compiled:
             self.spare.append(posterior)
+
+
+@contextmanager
+def many_fits() -> Iterator[None]:
+    """Within it the compiled kernels are taken for smaller data too: a dozen fits pay for their import sooner."""
+    before = _share.set(MANY_FITS)
+    try:
+        yield
+    finally:
+        _share.reset(before)
 
 
 def em_pass(space: Workspace, theta: F8, prior: F8) -> EMPass:
