@@ -139,7 +139,8 @@ class Sheet(Experiment):
 COINNet on the three labels of CIFAR-10N (see tutorial_cifar10n), all 20,000 images trained on, 30 epochs. The command
 draws the images of the first seed into `.cache/papers/tutorial_coin_images.png`, two rows with the highest scores above
 two rows with the lowest; CIFAR-10 has no licence, so the sheet is not shown here. The slide says that high scores
-go to images with background clutter and blur; what can be counted is how often people were wrong on them: the share of wrong labels, and of images on which the vote is wrong, by tenths of the score."""
+go to images with background clutter and blur; what can be counted is how often people were wrong on them: the share of
+wrong labels, and of images on which the vote is wrong, by tenths of the score."""
     seeds: ClassVar[dict[Scale, int]] = {"smoke": 1, "small": 2, "paper": 3}
 
     def conditions(self, scale: Scale) -> Iterator[Cell]:  # noqa: ARG002
