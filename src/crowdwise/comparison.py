@@ -46,6 +46,7 @@ class Comparison:
 
     def save(self, folder: str | Path, *, force: bool = False) -> None:
         """methods.csv, agreement.csv and tasks.csv; never over existing files without `force`."""
+        from .io.csvcells import to_csv
         from .io.store import refuse_to_overwrite
 
         folder = Path(folder)
@@ -53,7 +54,7 @@ class Comparison:
         try:
             folder.mkdir(parents=True, exist_ok=True)
             for name, table in zip(FILES, (self.methods, self.agreement, self.tasks), strict=True):
-                table.write_csv(folder / name)
+                to_csv(table, folder / name)
         except OSError as error:
             raise DataError(f"{folder} cannot be written ({error.strerror})") from error
 

@@ -28,7 +28,7 @@ def exported(rows: list[crowd.Row]) -> list[dict[str, Any]]:
         annotations = [
             {
                 "id": 100 * i + j,
-                "completed_by": {"id": crowd.WORKERS.index(who), "email": f"{who}@example.org", "first_name": who, "last_name": ""},
+                "completed_by": {"id": crowd.WORKERS.index(who), "email": f"{who}@example.org", "first_name": who},
                 "was_cancelled": False,
                 "ground_truth": False,
                 "created_at": WHEN,

@@ -69,15 +69,16 @@ class Crowd:
 
         Files that are there already are only overwritten with `force`.
         """
+        from ..io.csvcells import to_csv
         from ..io.store import refuse_to_overwrite
 
         folder = Path(folder)
         refuse_to_overwrite(folder, FILES, force)
         try:
             folder.mkdir(parents=True, exist_ok=True)
-            self.annotations.to_frame().write_csv(folder / "labels.csv")
-            self.truth_table().write_csv(folder / "truth.csv")
-            self.worker_table().write_csv(folder / "workers.csv")
+            to_csv(self.annotations.to_frame(), folder / "labels.csv")
+            to_csv(self.truth_table(), folder / "truth.csv")
+            to_csv(self.worker_table(), folder / "workers.csv")
             if self.features is None:
                 # Features of an earlier crowd must not lie beside the labels of this one.
                 (folder / "features.npz").unlink(missing_ok=True)
