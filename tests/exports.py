@@ -2,7 +2,7 @@
 writers and documents, not by our exporters. Where a tool's package could be run, its output was compared and is the
 same: Label Studio's CSV is byte for byte what label-studio-sdk 2.1.2's Converter writes, its JSON_MIN the same but for
 annotation ids and a second control left out here; Argilla's records are what argilla 2.8.0's GenericIO.to_list gives,
-but for the record's status. The others (MTurk, Toloka, Prodigy, doccano, Snow, judges) have no such check.
+but for the record's status. Files that the tools' own packages wrote are in tests/written (see test_written.py).
 """
 
 from __future__ import annotations

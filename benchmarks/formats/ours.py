@@ -46,7 +46,7 @@ def _argilla(folder: Path) -> Rows:
 
 
 def _cvat(folder: Path) -> Rows:
-    rows = crowd.rows(["a", "b c", "größe", "007", "d&e", "last"])
+    rows = crowd.rows(["a.jpg", "b c.jpg", "größe.jpg", "007.jpg", "d&e.jpg", "last.jpg"])
     _votes(rows, folder / "votes.zip", "cvat")
     return list(rows)
 

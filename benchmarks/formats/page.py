@@ -11,9 +11,9 @@ import crowdwise as cw
 HEAD = """\
 # Formats
 `python -m benchmarks.formats.writers` ({date}, crowdwise {crowdwise}, Python {python}). It makes an environment of its
-own for every tool, lets the tool's own package write its exports of a made-up crowd (twelve tasks, four workers, names like
-`007`, `=1+1`, `NA`, `a,b;c⇥d`, one with a line break, other alphabets), and reads them; then crowdwise writes and the
-tool reads.
+own for every tool, lets the tool's own package write its exports of a made-up crowd (twelve tasks, four workers, names
+like `007`, `=1+1`, `NA`, `a,b;c⇥d`, one with a line break, other alphabets), and reads them; then crowdwise writes and
+the tool reads.
 
 ## The tool writes, crowdwise reads
 Equal: the format is recognised (or as asked), the set of (task, worker, label) is the one that was written, and the
@@ -29,7 +29,8 @@ END = """
 What stands where: Turkle is the self-hosted server that writes Mechanical Turk's results; CVAT itself is a server of
 many parts, its format is written by datumaro; toloka-kit has only the client, so the server's answer is made by hand
 with the fields that the client names, goes through `get_assignments_df` and is saved by pandas; of doccano the export
-pipeline runs on a database in memory, not the web server around it. Prodigy is not public. The files of one run are kept in `tests/written`, and the tests read them.
+pipeline runs on a database in memory, not the web server around it. Prodigy is not public. The files of one run are
+kept in `tests/written`, and the tests read them.
 """
 
 

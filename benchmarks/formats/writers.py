@@ -41,7 +41,7 @@ TOOLS = (
     Tool("datumaro (CVAT's format)", "datumaro", Environment("datumaro", ("datumaro==1.13.12",), module="datumaro")),
     Tool("turkle (Mechanical Turk's format)", "turkle", Environment("turkle", ("turkle==3.1.0",), module="turkle")),
     Tool("toloka-kit", "toloka",
-         Environment("toloka-kit", ("toloka-kit==1.2.3", "httpx<0.28", "pandas", "requests-mock", "setuptools"),
+         Environment("toloka-kit", ("toloka-kit==1.2.3", "httpx<0.28", "cattrs<23", "pandas", "setuptools<80"),
                      module="toloka.client")),
     Tool("doccano", "doccano",
          Environment("doccano", ("Django<5", "django-polymorphic<4", "setuptools", "pandas"), ("doccano==1.8.4",),

@@ -10,11 +10,12 @@ import json
 import os
 import subprocess
 import sys
+from unittest.mock import ANY
 
 import pytest
 
 from ..conftest import ROOT
-from . import compat_cases
+from . import compat_cases, signatures
 
 FROZEN = json.loads((ROOT / "tests" / "golden" / "compat_crowdkit.json").read_text(encoding="utf-8"))
 PEER = ROOT / ".venvs" / "crowd-kit" / ("Scripts/python.exe" if sys.platform == "win32" else "bin/python")
@@ -32,6 +33,28 @@ def test_small_tables_give_what_crowd_kit_gave(seed):
     assert len(FROZEN[seed]) >= 12
     for name, attributes in FROZEN[seed].items():
         same(name, attributes, found[name])
+
+
+def test_names_and_defaults_are_crowd_kits():
+    theirs = json.loads((ROOT / "tests" / "golden" / "crowdkit_signatures.json").read_text(encoding="utf-8"))
+    ours = signatures.signatures("crowdwise.compat.crowdkit")
+    assert set(ours) == set(theirs)
+    for name, parts in theirs.items():
+        for part, value in parts.items():
+            if part != "attributes":
+                # "..." is an object, where we may have None for the same meaning
+                value = [[ANY if x == "..." else x for x in argument] for argument in value]
+                assert ours[name].get(part) == value, (name, part)
+
+
+@pytest.mark.parametrize("name", signatures.CLASSES)
+def test_every_documented_attribute_is_there_after_a_fit(name):
+    import crowdwise.compat.crowdkit.aggregation as ours
+
+    theirs = json.loads((ROOT / "tests" / "golden" / "crowdkit_signatures.json").read_text(encoding="utf-8"))
+    model = compat_cases.fit(ours, name, compat_cases.small_table(2))  # with two classes, for KOS
+    missing = [each for each in theirs[name]["attributes"] if not hasattr(model, each)]
+    assert not missing
 
 
 def test_the_live_crowd_kit_agrees(tmp_path):

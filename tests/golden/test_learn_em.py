@@ -415,3 +415,24 @@ def test_weights_of_heads_find_the_best_mixture():
     assert shares[0] == pytest.approx(1 / 3)
     assert shares[-1] > 0.95
     assert all(later <= before + 1e-6 for before, later in pairwise(losses))
+
+
+def test_every_head_gets_its_turn_in_a_crowd_that_is_whole_in_every_batch():
+    """More workers than are graded in a step: after as many steps as there are turns, all weights have moved."""
+    m, k, n = 20, 2, 12
+    rng = np.random.default_rng(0)
+    task, worker = np.repeat(np.arange(n), m - 1), np.concatenate([np.delete(np.arange(m), i % m) for i in range(n)])
+    votes = cw.Annotations.from_arrays(
+        task, worker, rng.integers(k, size=len(task)), workers=range(m), classes=range(k)
+    )
+    crowd = Crowd.of(votes)
+    method = WeightedDoctorNet(crowd, n_features=2)
+    with torch.no_grad():
+        method.heads.weight.weight.normal_(generator=torch.Generator().manual_seed(0))
+    batch = CrowdData(rng.normal(size=(n, 2)), crowd).batch(torch.arange(n))
+    for _ in range(3):
+        method.loss(Output(torch.zeros(n, k), batch.x), batch)
+        with torch.no_grad():
+            method.end_step(batch)
+    heard = sorted({i % m for i in range(n)})  # a head is graded by tasks that its worker did not label
+    assert bool((method.log_weight[heard] != 0).all())

@@ -39,6 +39,11 @@ FORMS = [
     ("instance_confusion", {"rank": 2}),
     ("conal", {"form": "softmax"}),
     ("union_net", {"form": "a"}),
+    ("bayes_dgc", {"use_pi": True}),
+    ("deep_bp", {"loss_on_clipped": True}),
+    ("deep_bp", {"prior": "hammer_spammer"}),
+    ("two_stage", {"aggregator": "majority_vote"}),
+    ("mbem", {"rounds": 3}),
 ]
 CASES = [*((name, {}) for name in sorted(registry.LEARNERS)), *FORMS]
 

@@ -141,3 +141,14 @@ def test_removal_by_covariance_reaches_the_tutorials_figures(name, vote, em):
     out = workers.drop_flagged(data.annotations, workers.covariance_flags(data.annotations))
     assert cw.evaluate(cw.MajorityVote().fit(out.annotations), data.truth).expected_accuracy >= vote - 0.015
     assert cw.evaluate(cw.DawidSkene().fit(out.annotations), data.truth).expected_accuracy >= em - 0.015
+
+
+@pytest.mark.parametrize("seed", [31, 32, 33])
+def test_copiers_who_met_seldom_are_found_as_a_group(seed):
+    crowd, bad = ring("copiers", 5 / 60, 5, seed)
+    votes = crowd.annotations
+    flags = workers.collusion_flags(votes, cw.Hierarchical().fit(votes))
+    assert caught(flags, votes, ("copying",)).tolist() == bad.tolist()
+    assert all(f.p_value < 0.001 for f in flags)
+    honest = ring("none", 0.0, 5, seed)[0].annotations
+    assert workers.collusion_flags(honest, cw.Hierarchical().fit(honest)) == []

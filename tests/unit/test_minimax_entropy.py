@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
+
 import numpy as np
 import pytest
 from scipy.optimize import minimize
@@ -46,6 +48,24 @@ def test_blocks_do_not_matter(monkeypatch):
     parts = minimax_pass(votes, worker, task, gold)
     for name in vars(whole):
         np.testing.assert_allclose(getattr(parts, name), getattr(whole, name), atol=1e-12)
+
+
+@pytest.mark.parametrize("how", ["all", "no gold", "no task logits", "posterior", "weights"])
+def test_the_compiled_pass_computes_the_same(how, monkeypatch):
+    votes, worker, task, gold = made()
+    rng = np.random.default_rng(2)
+    if how == "weights":
+        votes = replace(votes, weight=rng.uniform(0.5, 2, len(votes)))
+    given = {
+        "task": None if how == "no task logits" else task,
+        "gold": None if how == "no gold" else gold,
+        "posterior": rng.dirichlet(np.ones(3), 15) if how == "posterior" else None,
+    }
+    plain = minimax_pass(votes, worker, **given)
+    monkeypatch.setattr(minimax, "COMPILED_FROM", 0)
+    compiled = minimax_pass(votes, worker, **given)
+    for name in vars(plain):
+        np.testing.assert_allclose(getattr(compiled, name), getattr(plain, name), atol=1e-12)
 
 
 def test_without_task_logits_it_is_dawid_skene_with_gaussian_logits():

@@ -37,8 +37,7 @@ def test_the_same_or_refused(tmp_path, name, odd):
         votes, path = crowd(seed, odd), tmp_path / f"v{seed}.{ENDINGS.get(name, 'csv')}"
         try:
             notes = write_votes(Reading(votes, "", ""), path, name)
-        except cw.DataError as error:
-            assert "\n" not in str(error)
+        except cw.DataError:
             refused += 1
             continue
         question = {"question": "label"} if name.startswith("label_studio_") else {}

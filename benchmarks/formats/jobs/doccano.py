@@ -66,7 +66,7 @@ def _export(project: Any, target: Path) -> None:
 def _set_up() -> None:
     import backend
 
-    sys.path.insert(0, list(backend.__path__)[0])
+    sys.path.insert(0, next(iter(backend.__path__)))
     # Models of file uploads, which no export touches, import this; it would bring a web server along.
     for name in ("django_drf_filepond", "django_drf_filepond.models"):
         sys.modules[name] = ModuleType(name)

@@ -67,9 +67,12 @@ class MinimaxEntropy(Aggregator):
         def objective(x: F8, posterior: F8 | None = None) -> Point:
             task = x[cut:].reshape(n, k, k) if tasks else None
             at = minimax_pass(annotations, x[:cut].reshape(m, k, k), task, known, posterior)
-            slope = np.concatenate([at.worker.ravel(), at.task.ravel()]) - hold * x
-            bend = np.concatenate([at.worker_bend.ravel(), at.task_bend.ravel()]) + hold
-            return Point(at.log_likelihood - float(hold @ x**2) / 2, slope, bend)
+            held = hold * x
+            slope = np.concatenate([at.worker.ravel(), at.task.ravel()])
+            slope -= held
+            bend = np.concatenate([at.worker_bend.ravel(), at.task_bend.ravel()])
+            bend += hold
+            return Point(at.log_likelihood - float(held @ x) / 2, slope, bend)
 
         votes = vote_shares(annotations, gold)
         first = climb(lambda x: objective(x, votes), np.zeros(len(hold)), max_iter=FIRST_STEPS, tol=1e-4, reach=2.0)

@@ -34,6 +34,15 @@ class Point:
 
 
 @dataclass(frozen=True)
+class Step:
+    """A step taken: how far x moved, how far the gradient turned, and the product of both."""
+
+    moved: F8
+    turned: F8
+    along: float
+
+
+@dataclass(frozen=True)
 class Climb:
     """Where the ascent ended, and the objective after each step."""
 
@@ -59,7 +68,7 @@ def climb(
     """
     x, at = start, objective(start)
     trace = [at.value]
-    memory: deque[tuple[F8, F8]] = deque(maxlen=MEMORY)
+    memory: deque[Step] = deque(maxlen=MEMORY)
     converged = False
     while len(trace) <= max_iter and not converged:
         way = _direction(at, memory)
@@ -78,8 +87,9 @@ def climb(
                 break
             continue
         moved, turned = step * way, at.gradient - there.gradient
-        if float(moved @ turned) > 1e-10 * float(np.sqrt((moved @ moved) * (turned @ turned))):
-            memory.append((moved, turned))
+        along = float(moved @ turned)
+        if along > 1e-10 * float(np.sqrt((moved @ moved) * (turned @ turned))):
+            memory.append(Step(moved, turned, along))
         converged = there.value - at.value <= tol * max(1.0, abs(there.value))
         x, at = x + moved, there
         trace.append(at.value)
@@ -88,19 +98,20 @@ def climb(
     return Climb(x, np.array(trace), len(trace) - 1, converged)
 
 
-def _direction(at: Point, memory: deque[tuple[F8, F8]]) -> F8:
+def _direction(at: Point, memory: deque[Step]) -> F8:
     """The two-loop recursion; without memory, the gradient in the metric of the curvature."""
+    from scipy.linalg.blas import daxpy  # y += a x in place: these vectors are too long for a copy of each product
+
     way = at.gradient.copy()
-    used = []
-    for moved, turned in reversed(memory):
-        rho = 1 / float(moved @ turned)
-        share = rho * float(moved @ way)
-        way -= share * turned
-        used.append((moved, turned, rho, share))
+    used: list[tuple[Step, float]] = []
+    for step in reversed(memory):
+        share = float(step.moved @ way) / step.along
+        daxpy(step.turned, way, a=-share)
+        used.append((step, share))
     way /= at.curvature
     if memory:
-        moved, turned = memory[-1]
-        way *= float(moved @ turned) / float(turned @ (turned / at.curvature))
-    for moved, turned, rho, share in reversed(used):
-        way += moved * (share - rho * float(turned @ way))
+        last = memory[-1]
+        way *= last.along / float(last.turned @ (last.turned / at.curvature))
+    for step, share in reversed(used):
+        daxpy(step.moved, way, a=share - float(step.turned @ way) / step.along)
     return way

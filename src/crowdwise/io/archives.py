@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import io
+import struct
 import zipfile
 import zlib
 from collections.abc import Iterator
@@ -65,7 +66,8 @@ def _content(source: Source, where: str, name: str) -> Source:
             )
         try:
             return archive.read(info)
-        except (zipfile.BadZipFile, zlib.error, EOFError, OSError, RuntimeError, NotImplementedError) as error:
+        except (zipfile.BadZipFile, zlib.error, struct.error, EOFError, OSError, RuntimeError, ValueError) as error:
+            # ValueError: the directory says that the file begins before the archive does.
             why = "it is encrypted" if "password" in str(error) else first_line(error)
             raise DataError(f"{where}: {printable(name)} cannot be unpacked ({why}); export it again") from None
 
@@ -73,5 +75,5 @@ def _content(source: Source, where: str, name: str) -> Source:
 def _open(source: Source, where: str) -> zipfile.ZipFile:
     try:
         return zipfile.ZipFile(io.BytesIO(source) if isinstance(source, bytes) else source)
-    except (zipfile.BadZipFile, OSError, ValueError, NotImplementedError) as error:
+    except (zipfile.BadZipFile, struct.error, OSError, ValueError, NotImplementedError) as error:
         raise DataError(f"{where} is no zip archive, or a damaged one ({first_line(error)}); export it again") from None

@@ -19,18 +19,22 @@ class WorkerHeads(nn.Module):
     def forward(self, features: Tensor, batch: CrowdBatch) -> Tensor:
         """What the head of each label's worker says of its task: A, output; features[B, feature]."""
         found, at = batch.present
-        weight, bias = self.weight.rows(found), self.bias.rows(found)
+        buckets = _buckets(torch.bincount(at, minlength=len(found)), at)
+        # Heads are fetched once, in the buckets' order: their gradient is then one piece, not a sum over buckets.
+        order = found[torch.cat([workers for workers, _ in buckets])] if buckets else found
+        sizes = [len(workers) for workers, _ in buckets]
+        weights, biases = (torch.split(table.rows(order), sizes) for table in (self.weight, self.bias))
         given = features.index_select(0, batch.row)
         parts, places = [], []
-        for workers, slots in _buckets(torch.bincount(at, minlength=len(found)), at):
+        for (_, slots), weight, bias in zip(buckets, weights, biases, strict=True):
             # slots[P, c]: labels of workers with c/2 < count <= c labels; the last is repeated to fill the row.
-            said = torch.baddbmm(bias[workers][:, None], given[slots], weight[workers].transpose(1, 2))
+            said = torch.baddbmm(bias[:, None], given[slots], weight.transpose(1, 2))
             first = torch.ones_like(slots, dtype=torch.bool)
             first[:, 1:] = slots[:, 1:] != slots[:, :-1]
             parts.append(said[first])
             places.append(slots[first])
         if not parts:
-            return bias.new_zeros(0, bias.shape[1])
+            return features.new_zeros(0, *self.bias.shape)
         back = torch.argsort(torch.cat(places))
         return torch.cat(parts).index_select(0, back)
 

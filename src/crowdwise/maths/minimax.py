@@ -13,6 +13,7 @@ import numpy as np
 import numpy.typing as npt
 
 from ..annotations import Annotations
+from .kernels import COMPILED_FROM
 from .logspace import normalise_rows, segment_sum
 
 if TYPE_CHECKING:
@@ -21,6 +22,8 @@ if TYPE_CHECKING:
 F8 = npt.NDArray[np.float64]
 # Cells (row, true, observed) worked on at a time: few enough for the cache.
 BLOCK = 400_000
+# Cells of one task that the compiled pass keeps; beyond it plain numpy goes block by block.
+ROOM = 4_000_000
 
 
 @dataclass(frozen=True)
@@ -42,7 +45,21 @@ def minimax_pass(
     gold: npt.NDArray[np.int32] | None = None,
     posterior: F8 | None = None,
 ) -> Logits:
-    """One pass; with a `posterior` given, the log-likelihood expected under it instead of the marginal one."""
+    """One pass; with a `posterior` given, the log-likelihood expected under it instead of the marginal one.
+
+    Small data in numpy, large data in numba.
+    """
+    k = votes.n_classes
+    room = int(np.diff(votes.task_offsets).max(initial=0)) * k * k
+    if len(votes) * k * k >= COMPILED_FROM and room <= ROOM:
+        return _compiled(votes, worker, task, gold, posterior)
+    return _plain(votes, worker, task, gold, posterior)
+
+
+def _plain(
+    votes: Annotations, worker: F8, task: F8 | None, gold: npt.NDArray[np.int32] | None, posterior: F8 | None
+) -> Logits:
+    """Block by block."""
     n, k = votes.n_tasks, votes.n_classes
     q_all = np.empty((n, k))
     slope, bend = np.zeros((votes.n_workers, k * k)), np.zeros((votes.n_workers, k * k))
@@ -78,6 +95,27 @@ def minimax_pass(
         if task is not None:
             task_slope[lo:hi], task_bend[lo:hi] = segment_sum(pull, inside), segment_sum(curve, inside)
     return Logits(q_all, total, *(x.reshape(-1, k, k) for x in (slope, bend, task_slope, task_bend)))
+
+
+def _compiled(
+    votes: Annotations, worker: F8, task: F8 | None, gold: npt.NDArray[np.int32] | None, posterior: F8 | None
+) -> Logits:
+    """Task by task."""
+    from .kernels.logits_compiled import sweep
+
+    n, k = votes.n_tasks, votes.n_classes
+    free = np.zeros((0, k, k)) if task is None else np.ascontiguousarray(task)
+    q, slope, bend = np.empty((n, k)), np.zeros(worker.shape), np.zeros(worker.shape)
+    task_slope, task_bend = np.zeros(free.shape), np.zeros(free.shape)
+    room = np.empty((int(np.diff(votes.task_offsets).max(initial=0)), k, k))
+    weight = np.empty(0) if votes.weight is None else votes.weight
+    known = np.empty(0, dtype=np.int32) if gold is None else gold
+    given = np.empty((0, k)) if posterior is None else posterior
+    total = sweep(
+        votes.task_offsets, votes.worker, votes.label, weight, np.ascontiguousarray(worker), free, known, given,
+        q, slope, bend, task_slope, task_bend, room,
+    )  # fmt: skip
+    return Logits(q, float(total), slope, bend, task_slope, task_bend)
 
 
 def _judge(score: F8, gold: npt.NDArray[np.int32] | None, posterior: F8 | None) -> tuple[F8, float]:

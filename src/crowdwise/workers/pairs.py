@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import replace
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 import numpy as np
 import numpy.typing as npt
@@ -108,16 +108,28 @@ def _resampled(votes: Annotations, seen: Pairs, seed: int) -> list[Pairs]:
     return out
 
 
-def _meetings(votes: Annotations, seen: Pairs) -> tuple[I8, I8, I8]:
-    """Every two labels of one task by a pair in `seen`: the task, the pair's place in it, first label · K + second."""
-    rows: list[npt.NDArray[Any]] = []
-    apart, left = 1, np.flatnonzero(np.diff(votes.task) == 0)  # rows are sorted by task, then by worker
-    while len(left):
-        rows.append(np.stack([left, left + apart]))
+def label_pairs(votes: Annotations, most: int) -> tuple[I8, I8]:
+    """Rows of every two labels of one task by two workers, the lower worker first.
+
+    Where these would be more than `most`, only evenly spaced tasks are looked at.
+    """
+    each = votes.labels_per_task.astype(np.float64)
+    stride = int(np.ceil(max(float((each * (each - 1)).sum()) / 2, 1.0) / most))
+    left = np.flatnonzero(votes.task % stride == 0)
+    apart, found = 0, [np.empty((2, 0), dtype=np.int64)]
+    while len(left):  # rows are sorted by task, then by worker
         apart += 1
         left = left[left + apart < len(votes)]
         left = left[votes.task[left] == votes.task[left + apart]]
-    first, second = np.concatenate(rows, axis=1)
+        found.append(np.stack([left, left + apart]))
+    first, second = np.concatenate(found, axis=1)
+    others = votes.worker[first] != votes.worker[second]  # a worker's repeats are no pair
+    return first[others], second[others]
+
+
+def _meetings(votes: Annotations, seen: Pairs) -> tuple[I8, I8, I8]:
+    """Every two labels of one task by a pair in `seen`: the task, the pair's place in it, first label · K + second."""
+    first, second = label_pairs(votes, _MOST)
     key = votes.worker[first].astype(np.int64) * votes.n_workers + votes.worker[second]
     known = seen.first * votes.n_workers + seen.second  # in ascending order
     place = np.minimum(np.searchsorted(known, key), len(known) - 1)

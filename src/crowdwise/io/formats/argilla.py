@@ -55,11 +55,13 @@ def _questions(record: dict[str, Any], at: str) -> Iterator[tuple[str, list[Answ
     """(question, responses, suggestion as (value, agent, score))."""
     nested, hints = record.get("responses"), record.get("suggestions")
     if isinstance(nested, dict):
-        for question in dict.fromkeys([*nested, *(hints if isinstance(hints, dict) else ())]):
-            given = [each for each in nested.get(question) or [] if isinstance(each, dict)]
-            hint = (hints or {}).get(question) or {} if isinstance(hints, dict) else {}
-            if len(given) < len(nested.get(question) or []):
-                raise DataError(f"{at}: a response to {question} is no object {{...}}; export it again")
+        hints = hints if isinstance(hints, dict) else {}
+        for question in dict.fromkeys([*nested, *hints]):
+            given, hint = nested.get(question) or [], hints.get(question) or {}
+            if not isinstance(given, list) or not all(isinstance(each, dict) for each in (*given, hint)):
+                raise DataError(
+                    f"{at}: a response to {question} or its suggestion is no object {{...}}; export it again"
+                )
             answers = [(each.get("value"), each.get("user_id"), each.get("status")) for each in given]
             yield question, answers, (hint.get("value"), hint.get("agent"), hint.get("score"))
         return

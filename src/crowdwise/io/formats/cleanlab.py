@@ -36,11 +36,12 @@ def read(source: Source, where: str, ask: Ask) -> Found:
     name = ask.columns.get("task", first)
     if name not in table.header or len(table.header) < 2:
         raise DataError(f"{where} has no column {name!r} for the task beside those of the workers")
-    frame = table.read(table.header).with_columns(pl.all().cast(pl.String).str.strip_chars())
     workers = [column for column in table.header if column != name]
-    blank = frame.select(pl.all_horizontal(pl.all().fill_null("") == "")).to_series()
+    frame = table.read(table.header).with_columns(pl.all().cast(pl.String))
+    frame = frame.with_columns(pl.col(workers).str.strip_chars())  # a task's name keeps its blanks
+    blank = frame.select(pl.all_horizontal(pl.all().fill_null("").str.strip_chars() == "")).to_series()
     frame = frame.filter(~blank)
-    nameless = frame[name].is_null() | (frame[name] == "")
+    nameless = frame[name].fill_null("").str.strip_chars() == ""
     if nameless.any() or frame[name].is_duplicated().any():
         fault = "has no task" if nameless.any() else "repeats a task"
         row = int((nameless if nameless.any() else frame[name].is_duplicated()).arg_true()[0])

@@ -55,10 +55,10 @@ class _Export:
         name = self._task_name(task, at)
         if name is not None:
             self.tasks[name] = None
-        for annotation in next((task[key] for key in LISTS if task.get(key)), []):
+        for annotation in _list(next((task[key] for key in LISTS if task.get(key)), None), at, "annotations"):
             annotation = _mapping(annotation, at, "an annotation")
             self._annotation(name, annotation, at)
-        predictions = task.get("predictions") or []
+        predictions = _list(task.get("predictions"), at, "predictions")
         self.predictions += len(predictions)
         if self.ask.predictions:
             for each in predictions:
@@ -120,7 +120,7 @@ class _Export:
     def _answers(self, annotation: dict[str, Any], at: str) -> dict[str, list[str]]:
         """question -> labels, of results that are about the task as a whole."""
         answers: dict[str, list[str]] = {}
-        for result in annotation.get("result") or []:
+        for result in _list(annotation.get("result"), at, "result"):
             result = _mapping(result, at, "a result")
             kind, question = result.get("type"), result.get("from_name")
             if not isinstance(kind, str) or not isinstance(question, str):
@@ -181,3 +181,9 @@ def _mapping(value: Any, at: str, what: str) -> dict[str, Any]:
     if not isinstance(value, dict):
         raise DataError(f"{at}: {what} is {str(value)[:40]!r} where an object {{...}} is needed; export it again")
     return value
+
+
+def _list(value: Any, at: str, what: str) -> list[Any]:
+    if value is None or isinstance(value, list):
+        return value or []
+    raise DataError(f"{at}: {what} is {str(value)[:40]!r} where a list [...] is needed; export it again")

@@ -66,7 +66,9 @@ def _states(source: Source, where: str) -> Iterator[tuple[str, str | None, dict[
 def _instances(state: dict[str, Any], at: str) -> Iterator[tuple[str | None, Any, float]]:
     if OLD in state:
         key = "instance_id" if "instance_id" in state else "id"
-        yield text(state.get(key), key, at), state[OLD], number((state.get("behavioral_data") or {}).get("time"))
+        told = state.get("behavioral_data")
+        seconds = number(told.get("time")) if isinstance(told, dict) else float("nan")
+        yield text(state.get(key), key, at), state[OLD], seconds
         return
     labels = state.get(STATE)
     if not isinstance(labels, dict):

@@ -21,8 +21,8 @@ from ..method import Output
 from ..processes import add_up, gather
 from .doctor_net import DoctorNet
 
-# Heads that are graded in one step: the cost of a step stays bounded however many workers a batch holds.
-GRADED = 32
+# Heads that are graded in one step, by turns: a step's cost hardly depends on how many workers a batch holds.
+GRADED = 8
 
 
 class WeightedDoctorNet(DoctorNet):
@@ -30,6 +30,7 @@ class WeightedDoctorNet(DoctorNet):
 
     name = "weighted_doctor_net"
     log_weight: Tensor
+    turn: Tensor
 
     def __init__(self, crowd: Crowd, *, n_features: int, rate: float = 0.05, sparse: bool | None = None) -> None:
         check_number("rate", rate, above=0, high=1)
@@ -37,6 +38,7 @@ class WeightedDoctorNet(DoctorNet):
         self.rate = rate
         self._out: Output | None = None
         self.register_buffer("log_weight", torch.zeros(crowd.n_workers))
+        self.register_buffer("turn", torch.zeros((), dtype=torch.int64))
 
     def loss(self, out: Output, batch: CrowdBatch) -> dict[str, Tensor]:
         """Doctor Net's; what the net said is kept for the weights' step."""
@@ -56,7 +58,9 @@ class WeightedDoctorNet(DoctorNet):
         graded = torch.unique(gather(batch.present[0]))
         if not len(graded):
             return
-        graded = graded[:: -(-len(graded) // GRADED)].contiguous()
+        stride = -(-len(graded) // GRADED)
+        graded = graded[int(self.turn) % stride :: stride].contiguous()  # other heads in the next step
+        self.turn += 1
         said = self.speak(out, graded)  # task, head, class
         free = self._free(batch, graded)
         votes = batch.votes(self.n_classes)
