@@ -1,4 +1,4 @@
-"""Size and CPU seconds of `crowdwise report` on a file of votes: `python -m benchmarks.report [web] [trec] [simulated]`.
+"""Size and CPU seconds of `crowdwise report` on a file of votes: `python -m benchmarks.report [CROWD]...`.
 
 web and trec come from CROWDWISE_DATA; the large crowd (100,000 tasks, 1,000 workers, 5 labels a task) is simulated. The
 whole command is measured in a process of its own (start, reading, the default method, the page); how it divides into

@@ -99,7 +99,7 @@ p = .3, one label an image, 20 epochs of batches of 50; at 3e-2 -.85). In place 
 λ = .01, trace takes .01 or .1, whichever foretells the held-out labels of the run better, and so do generalised EM with
 1 or 3 epochs between E-steps and MBEM with 2 or 4 rounds. Methods that know no annotators get the majority
 vote where there are five labels. CM error: squared differences over workers × classes."""
-    seeds: ClassVar[dict[Scale, int]] = {"smoke": 1, "small": 3, "paper": 3}
+    seeds: ClassVar[dict[Scale, int]] = {"smoke": 1, "small": 2, "paper": 3}
 
     def conditions(self, scale: Scale) -> Iterator[Cell]:
         """Skill × crowd × labels × method; hammers at two skills."""

@@ -119,6 +119,8 @@ class Annotations:
         top = int(matrix.max()) + 1 if matrix.size else 0
         if cardinality is not None and top > cardinality:
             raise DataError(f"L holds class {top - 1} but cardinality is {cardinality}")
+        if cardinality is None and top > 1 << 16:  # all classes below are taken to exist: a stray number fills memory
+            raise DataError(f"L holds class {top - 1:,}; number the classes from 0 up, or say their cardinality")
         classes = range(top if cardinality is None else cardinality)
         return cls.from_matrix(matrix, classes=classes, missing=-1)
 

@@ -102,6 +102,14 @@ def _lying(content: bytes) -> bytes:
     return content[: at + 24] + struct.pack("<I", 10) + content[at + 28 :]
 
 
+def early(content: bytes) -> bytes:
+    """An archive whose first member is said to begin before the archive does."""
+    # The end record's offset is made larger than it is, so that every offset is taken to be off by as much.
+    at = content.rindex(b"PK\x05\x06") + 16
+    start = struct.unpack("<I", content[at : at + 4])[0]
+    return content[:at] + struct.pack("<I", start + 7) + content[at + 4 :]
+
+
 def _encrypted(content: bytes) -> bytes:
     out = bytearray(content)
     for magic, place in ((b"PK\x03\x04", 6), (b"PK\x01\x02", 8)):

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 
+import numpy as np
 import pytest
 
 from ..exports import (
@@ -22,7 +23,8 @@ from ..exports import (
     result,
     said_by,
 )
-from .broken import kinds, nested_zips
+from .broken import early, kinds, nested_zips
+from .made import npy
 
 BROKEN = list(kinds())
 
@@ -71,6 +73,13 @@ WRONG = [
     ("one user, two emails", "e.json",
      label_studio(*((i, [annotation({"id": 7, "email": f"{i}@x.org"}, choice("a"))]) for i in (1, 2))), "",
      "the user '7' has two emails, '1@x.org', '2@x.org'"),
+    ("predictions are a number", "e.json", LS.replace(b'"annotations": []', b'"predictions": 5'), "",
+     "predictions is '5' where a list [...] is needed"),
+    ("suggestion is a word", "e.json",
+     json.dumps([{"id": 1, "fields": {}, "responses": {"q": []}, "suggestions": {"q": "a"}}]).encode(), "",
+     "response to q or its suggestion is no object"),
+    ("a huge class", "L.npy", npy(np.array([[0, 1 << 40]])), "", "L holds class 1,099,511,627,776; number the classes"),
+    ("member before the archive", "e.zip", early(SAMPLES["doccano"].content), "", "ann.jsonl cannot be unpacked"),
     ("no such column", "e.json", LS, "--columns task=image", "has no 'image'; it has 'text'"),
     ("columns of others", "e.json", LS, "--columns worker=x", "only task can be named with --columns, got worker"),
     ("not this format", "e.json", LS, "--format mturk", "e.json"),
