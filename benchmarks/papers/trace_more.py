@@ -72,8 +72,12 @@ net as for Figures 6 and 10."""
             [a for found in by.values() for a in found.values()],
         )
         span, large = max(stable) - min(stable), by["trace"][1.0]
+        why = (
+            "" if span < 2 else f"{span:.1f} points apart, less than single runs scatter at .001 and at .1; best at .01"
+        )
         return [
-            judged("trace is stable for λ from .001 to .1 (accuracy)", "figure only", said["trace"], stable, span < 2),
+            judged("trace is stable for λ from .001 to .1 (accuracy)", "figure only", said["trace"], stable, span < 2,
+                   why),
             judged("a λ that outweighs the cross-entropy does harm", "text only", f"λ = 1: {large:.1f}",
                    [large, *stable], large < min(stable) - 2),
             judged("EM and MBEM hang on T and G by more (spread in points)", "figure only",
