@@ -15,6 +15,7 @@ Fails where workers share a misleading source that the others do not see: that i
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from dataclasses import dataclass, replace
 from math import lgamma, log
 from typing import Any
@@ -22,6 +23,7 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
+from ..aggregate.find_groups import own_confusions
 from ..annotations import Annotations
 from ..engine.selection import reading
 from ..maths.kernels import Workspace, em_pass
@@ -38,6 +40,16 @@ SHARES = np.array([0.5, 0.75, 0.95])
 MOST, PART = 2_000_000, 100_000
 # Pairs from which groups are grown: those with the highest ratios.
 SEEDS = 100
+
+
+def _own(votes: Annotations, posterior: F8) -> F8:
+    """theta[worker, observed, true] from each worker's own labels alone."""
+    return own_confusions(votes, posterior).transpose(0, 2, 1)
+
+
+# Working alone is given the better of two readings. Held to the crowd's, two who always say one class look in league;
+# left to themselves, two good workers with few labels do.
+READINGS = (reading, _own)
 
 
 @dataclass(frozen=True)
@@ -67,32 +79,32 @@ def ratios(votes: Annotations, posterior: F8, known: npt.NDArray[np.bool_], voic
     """
     m = votes.n_workers
     heard = voice[votes.worker] if votes.weight is None else voice[votes.worker] * votes.weight
-    theta, posterior = _readings(votes, posterior, known, heard)
     first, second = label_pairs(votes, MOST)
     key, pair = np.unique(votes.worker[first].astype(np.int64) * m + votes.worker[second], return_inverse=True)
     same = votes.label[first] == votes.label[second]
-    score = np.zeros((len(SHARES), len(key)))
-    for start in range(0, len(first), PART):
-        part = slice(start, start + PART)
-        gain = _gain(votes, theta, posterior, heard, first[part], second[part])
-        for i, share in enumerate(SHARES):
-            each = np.log((1 - share) + share * np.where(same[part], gain, 0.0))
-            score[i] += np.bincount(pair[part], weights=each, minlength=len(key))
+    score = np.zeros((len(READINGS), len(SHARES), len(key)))
+    for view, read in enumerate(READINGS):
+        theta, belief = _settle(votes, posterior, known, heard, read)
+        for start in range(0, len(first), PART):
+            part = slice(start, start + PART)
+            gain = _gain(votes, theta, belief, heard, first[part], second[part])
+            for i, share in enumerate(SHARES):
+                each = np.log((1 - share) + share * np.where(same[part], gain, 0.0))
+                score[view, i] += np.bincount(pair[part], weights=each, minlength=len(key))
     common = np.bincount(pair, minlength=len(key)).astype(np.float64)
     agreed = np.bincount(pair, weights=same, minlength=len(key)).astype(np.float64)
-    mean = np.logaddexp.reduce(score, axis=0) - np.log(len(SHARES))
+    mean = (np.logaddexp.reduce(score, axis=1) - np.log(len(SHARES))).min(axis=0)
     kept = common >= MIN_COMMON
     return Ratios(key[kept] // m, key[kept] % m, common[kept], agreed[kept], mean[kept])
 
 
-def _readings(votes: Annotations, start: F8, known: npt.NDArray[np.bool_], heard: F8) -> tuple[F8, F8]:
-    """theta[worker, observed, true], held to the crowd's, and the posterior under it, whatever the method was.
-
-    A fit with one number a worker would find every two who confuse the same classes in league.
-    """
+def _settle(
+    votes: Annotations, start: F8, known: npt.NDArray[np.bool_], heard: F8, read: Callable[[Annotations, F8], F8]
+) -> tuple[F8, F8]:
+    """theta[worker, observed, true] by one way of reading, and the posterior under it, whatever the method was."""
     space, posterior = Workspace.of(votes if (heard == 1).all() else replace(votes, weight=heard)), start
     for _ in range(2):
-        theta = np.ascontiguousarray(reading(votes, posterior))
+        theta = np.ascontiguousarray(read(votes, posterior))
         fitted = em_pass(space, theta, np.maximum(posterior.mean(axis=0), FLOOR)).posterior
         posterior = np.where(known[:, None], start, fitted)
     return theta, posterior
