@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import argparse
 import time
+from itertools import product
 
 import numpy as np
 import torch
@@ -24,7 +25,7 @@ from .page import table, write_section
 N, K, LABELS, D, SIZE = 50_000, 10, 5, 64, 128
 WORKERS = (10, 100, 1_000, 10_000)
 METHODS = ("ccem", "crowd_layer", "max_mig", "agg_net", "bayes_dgc")
-REPEATS = 5
+ROUNDS, REPEATS = 3, 2
 
 
 def crowd_of(m: int) -> tuple[np.ndarray, Crowd]:
@@ -102,12 +103,12 @@ def main() -> None:
     torch.set_num_threads(1)
     found: dict[str, dict[int, float]] = {name: {} for name in given.method or METHODS}
     loop: dict[int, float] = {}
-    for m in WORKERS:
+    for number, m in product(range(ROUNDS), WORKERS):  # all sizes again, so that a slow minute spoils none of them
         x, crowd = crowd_of(m)
         for name, times in found.items():
-            times[m] = epoch_of(name, x, crowd)
+            times[m] = min(times.get(m, np.inf), epoch_of(name, x, crowd))
             print(f"{name:12} {m:6,} workers  {times[m]:6.2f} s", flush=True)
-        if m <= 1_000:
+        if m <= 1_000 and not number:
             loop[m] = published_loop(x, crowd)
             print(f"{'loop':12} {m:6,} workers  {loop[m]:6.2f} s", flush=True)
     header = ["method", *(f"{m:,} workers" for m in WORKERS), "1,000 / 10", "10,000 / 10"]
@@ -117,7 +118,8 @@ def main() -> None:
     ]
     rows.append(["loop over annotators", *(f"{loop[m]:.2f}" for m in loop), "", f"{loop[1_000] / loop[10]:.1f}", ""])
     body = (
-        f"CPU seconds of one epoch on one thread, the least of {REPEATS}: {N:,} tasks, {K} classes, {LABELS} labels a "
+        f"CPU seconds of one epoch on one thread, the least of {ROUNDS * REPEATS} in {ROUNDS} rounds: {N:,} tasks, "
+        f"{K} classes, {LABELS} labels a "
         f"task, {D} features, `mlp` with 128 hidden units, batches of {SIZE}. Bars: at most 1.6 from 10 to 1,000 "
         "workers, at most 2 at 10,000. The loop over annotators is ccem's loss as published codes write it.\n\n"
         + table(header, rows)
