@@ -8,7 +8,6 @@ from __future__ import annotations
 import argparse
 import json
 import time
-from pathlib import Path
 from typing import Any
 
 import numpy as np
@@ -18,12 +17,13 @@ from benchmarks.papers.flippers import confusion_error, flippers, say
 from crowdwise.learn import CrowdClassifier
 from crowdwise.learn.nets import cnn
 
+from .cache import Runs
 from .mnist_data import mnist
 from .page import table, write_section
 
 # What counting under the true classes leaves: two cells of variance p (1 - p) / n a row, n = 200 of 10,000 images.
 FLOOR = 2 * 0.35 * 0.65 / 200
-CACHE = Path(__file__).parents[2] / ".cache" / "learn-mnist.jsonl"
+KEY = ("method", "setting", "seed", "images", "epochs")
 FAST, PAPER = 1e-2, 1e-3  # learning rates of the confusions
 # Learner, rate, settings; of several settings the one that best foretells the held-out labels counts, not the truth.
 METHODS: dict[str, tuple[str, float, tuple[dict[str, Any], ...]]] = {
@@ -56,20 +56,16 @@ def one(method: str, rate: float, params: dict[str, Any], seed: int, images: int
     }
 
 
-def best(method: str, seed: int, images: int, epochs: int) -> dict[str, float]:
-    """The setting that foretells best; finished runs are read from the cache."""
-    done = [json.loads(line) for line in CACHE.read_text().splitlines()] if CACHE.exists() else []
-    runs = []
+def best(runs: Runs, method: str, seed: int, images: int, epochs: int) -> dict[str, Any]:
+    """The setting that foretells best."""
     learner, rate, settings = METHODS[method]
+    found = []
     for params in settings:
-        cell = {"method": method, "params": params, "seed": seed, "images": images, "epochs": epochs}
-        known = [row["figures"] for row in done if row["cell"] == cell]
-        runs.append(known[0] if known else one(learner, rate, params, seed, images, epochs))
-        if not known:
-            CACHE.parent.mkdir(exist_ok=True)
-            with CACHE.open("a") as file:
-                file.write(json.dumps({"cell": cell, "figures": runs[-1]}) + "\n")
-    return max(runs, key=lambda run: run["score"])
+        cell = (method, json.dumps(params, sort_keys=True), seed, images, epochs)
+        if not runs.has(*cell):
+            runs.add({**dict(zip(KEY, cell, strict=True)), **one(learner, rate, params, seed, images, epochs)})
+        found += [row for row in runs.rows if tuple(row[name] for name in KEY) == cell]
+    return max(found, key=lambda row: row["score"])
 
 
 def main() -> None:
@@ -80,9 +76,9 @@ def main() -> None:
     parser.add_argument("--epochs", type=int, default=15)
     args = parser.parse_args()
     torch.set_num_threads(1)
-    lines = []
+    lines, runs = [], Runs("learn-mnist", KEY)
     for method in METHODS:
-        rows = [best(method, seed, args.images, args.epochs) for seed in range(args.seeds)]
+        rows = [best(runs, method, seed, args.images, args.epochs) for seed in range(args.seeds)]
         cells = [
             _shown([row[key] for row in rows], digits) for key, digits in (("accuracy", 1), ("cm", 2), ("worst", 2))
         ]
