@@ -144,6 +144,11 @@ def results(module: object, frame: pd.DataFrame, names: list[str]) -> dict:
     return found
 
 
+def real_table(path: str) -> pd.DataFrame:
+    """A crowd from a file."""
+    return pd.read_csv(path, dtype=str)[["task", "worker", "label"]]
+
+
 def all_results(package: str, n_tables: int, files: list[str], names: list[str]) -> list[dict]:
     module = importlib.import_module(f"{package}.aggregation")
     if package == "crowdkit":
@@ -151,8 +156,7 @@ def all_results(package: str, n_tables: int, files: list[str], names: list[str])
             home = importlib.import_module(f"crowdkit.aggregation.classification.{part}")
             home.check_is_fitted = lambda *_, **__: None
     small = [results(module, small_table(seed), names) for seed in range(n_tables)]
-    large = [pd.read_csv(path, dtype=str)[["task", "worker", "label"]] for path in files]
-    return small + [results(module, frame, QUICK) for frame in large]
+    return small + [results(module, real_table(path), QUICK) for path in files]
 
 
 if __name__ == "__main__":

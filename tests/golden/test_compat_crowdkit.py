@@ -14,10 +14,11 @@ from unittest.mock import ANY
 
 import pytest
 
-from ..conftest import ROOT
+from ..conftest import ROOT, data_folder
 from . import compat_cases, signatures
 
 FROZEN = json.loads((ROOT / "tests" / "golden" / "compat_crowdkit.json").read_text(encoding="utf-8"))
+DATA = data_folder()
 PEER = ROOT / ".venvs" / "crowd-kit" / ("Scripts/python.exe" if sys.platform == "win32" else "bin/python")
 # What is mended on purpose (see the docstrings): the history that "addition" keeps.
 MENDED = {"DawidSkene addition": ("errors_",)}
@@ -62,17 +63,22 @@ def test_the_live_crowd_kit_agrees(tmp_path):
         pytest.skip("crowd-kit's environment is not at .venvs/crowd-kit (make bench-speed makes it)")
     import crowdwise.compat.crowdkit.aggregation as ours
 
-    n, out = int(os.environ.get("CROWDWISE_LIVE_TABLES", "3")), tmp_path / "out.json"
+    asked, out = os.environ.get("CROWDWISE_LIVE_TABLES"), tmp_path / "out.json"
+    # The long run takes in three real crowds as well.
+    files = [str(DATA / name / "labels.csv") for name in ("rte", "dog", "music")] if asked and DATA else []
+    n = int(asked or "3")
     code = (
-        f"import compat_cases as c, json; json.dump(c.all_results('crowdkit', {n}, [], c.QUICK), open(r'{out}', 'w'))"
+        "import compat_cases as c, json; "
+        f"json.dump(c.all_results('crowdkit', {n}, {files!r}, c.QUICK), open(r'{out}', 'w'))"
     )
     folder = ROOT / "tests" / "golden"
     done = subprocess.run(
         [str(PEER), "-W", "ignore", "-c", code], cwd=folder, capture_output=True, text=True, check=False
     )
     assert done.returncode == 0, done.stderr[-500:]
-    for seed, theirs in enumerate(json.loads(out.read_text())):
-        found = compat_cases.results(ours, compat_cases.small_table(seed), compat_cases.QUICK)
+    tables = [compat_cases.small_table(seed) for seed in range(n)] + [compat_cases.real_table(path) for path in files]
+    for table, theirs in zip(tables, json.loads(out.read_text()), strict=True):
+        found = compat_cases.results(ours, table, compat_cases.QUICK)
         for name, attributes in theirs.items():
             same(name, attributes, found[name])
 
