@@ -22,6 +22,8 @@ DATA = data_folder()
 PEER = ROOT / ".venvs" / "crowd-kit" / ("Scripts/python.exe" if sys.platform == "win32" else "bin/python")
 # What is mended on purpose (see the docstrings): the history that "addition" keeps.
 MENDED = {"DawidSkene addition": ("errors_",)}
+# crowd-kit's KOS fails on some tables with two classes.
+CRASH = {"KOS": {"error": "KeyError"}}
 # crowd-kit's frames keep the order of initial_error's index there.
 UNORDERED = ("DawidSkene assign", "DawidSkene addition")
 
@@ -80,15 +82,32 @@ def test_the_live_crowd_kit_agrees(tmp_path):
     for table, theirs in zip(tables, json.loads(out.read_text()), strict=True):
         found = compat_cases.results(ours, table, compat_cases.QUICK)
         for name, attributes in theirs.items():
-            same(name, attributes, found[name])
+            if attributes != CRASH.get(name):
+                same(name, attributes, found[name])
 
 
 def same(name: str, theirs: dict, ours: dict) -> None:
     assert "error" not in theirs, (name, theirs)
     assert set(theirs) <= set(ours), name  # every attribute is there
+    tied = ties(theirs["probas_"]) if name in UNORDERED else set()  # there the order of the classes decides
     for attribute, value in theirs.items():
+        if attribute == "labels_" and tied:
+            value, ours[attribute] = (without(each, tied) for each in (value, ours[attribute]))
         if attribute not in MENDED.get(name, ()):
             match(value, ours[attribute], f"{name}.{attribute}", ordered=name not in UNORDERED)
+
+
+def ties(probas: dict) -> set:
+    """Tasks whose two likeliest classes are equally likely."""
+    columns = zip(*probas["is"].values(), strict=True)
+    tops = [sorted(row)[-2:] for row in columns]
+    return {task for task, top in zip(probas["at"], tops, strict=True) if len(top) == 2 and top[1] - top[0] < 1e-6}
+
+
+def without(labels: dict, tasks: set) -> dict:
+    """The labels of the other tasks."""
+    kept = [i for i, task in enumerate(labels["at"]) if task not in tasks]
+    return {**labels, "at": [labels["at"][i] for i in kept], "is": [labels["is"][i] for i in kept]}
 
 
 def match(theirs, ours, where, ordered=True):
