@@ -8,6 +8,8 @@ from typing import Any
 
 import crowdwise as cw
 
+from ..markdown import table
+
 HEAD = """\
 # Formats
 `python -m benchmarks.formats.writers` ({date}, crowdwise {crowdwise}, Python {python}). It makes an environment of its
@@ -22,10 +24,12 @@ documented fields, with columns in another order, quotes everywhere, Windows' li
 
 """
 SECOND = """
+
 ## crowdwise writes, the tool reads
 
 """
 END = """
+
 What stands where: Turkle is the self-hosted server that writes Mechanical Turk's results; CVAT itself is a server of
 many parts, its format is written by datumaro; toloka-kit has only the client, so the server's answer is made by hand
 with the fields that the client names, goes through `get_assignments_df` and is saved by pandas; of doccano the export
@@ -37,24 +41,19 @@ kept in `tests/written`, and the tests read them.
 def page(lines: list[dict[str, Any]], given: list[dict[str, Any]], missing: list[str]) -> str:
     """The whole page."""
     text = HEAD.format(date=date.today().isoformat(), crowdwise=cw.__version__, python=platform.python_version())
-    text += _table(
+    text += table(
         ["tool", "version", "file", "read as", "rows", "equal"],
         [[x["tool"], x["version"], f"`{x['name']}`", x["format"], str(x["found"]), _word(x["equal"])] for x in lines],
     )
     text += SECOND
-    text += _table(
+    text += table(
         ["tool", "what it is given", "rows", "equal"],
         [[x["tool"], x["what"], str(x["rows"]), _word(x["equal"])] for x in given],
     )
     if missing:
-        text += f"\nNot run, the package could not be installed or did not work: {', '.join(missing)}.\n"
+        text += f"\n\nNot run, the package could not be installed or did not work: {', '.join(missing)}."
     return text + END
 
 
 def _word(equal: bool) -> str:
     return "yes" if equal else "**no**"
-
-
-def _table(head: list[str], rows: list[list[str]]) -> str:
-    lines = [head, ["---"] * len(head), *rows]
-    return "".join("| " + " | ".join(line) + " |\n" for line in lines)

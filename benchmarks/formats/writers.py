@@ -17,9 +17,10 @@ from typing import Any
 
 import crowdwise as cw
 
-from .environments import ROOT, Environment, JobError
+from ..environments import ROOT, Environment
 from .ours import GIVEN
 from .page import page
+from .running import JobError, answer_of
 
 PAGE = ROOT / "docs" / "benchmarks" / "formats.md"
 
@@ -68,7 +69,7 @@ def read(folder: Path, file: dict[str, Any]) -> tuple[int, bool]:
 
 def written(tool: Tool, folder: Path) -> list[dict[str, Any]]:
     """One line a file that the tool wrote."""
-    answer = tool.environment.run(tool.job, "write", folder)
+    answer = answer_of(tool.environment.python, tool.job, "write", folder)
     lines = []
     for file in answer["files"]:
         try:
@@ -86,7 +87,7 @@ def accepted(tool: Tool, folder: Path) -> dict[str, Any] | None:
         return None
     what, give = GIVEN[tool.job]
     rows = give(folder)
-    answer = tool.environment.run(tool.job, "accept", folder)
+    answer = answer_of(tool.environment.python, tool.job, "accept", folder)
     equal = answer["valid"] and sorted(map(tuple, answer["rows"])) == sorted(rows)
     return {"tool": tool.name, "what": what, "rows": len(rows), "equal": equal}
 

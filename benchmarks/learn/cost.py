@@ -20,7 +20,8 @@ from crowdwise.learn import Crowd, CrowdData, CrowdModel, train
 from crowdwise.learn.classifier import method_class
 from crowdwise.learn.nets import make_net
 
-from .page import table, write_section
+from ..markdown import table, write_section
+from .page import PAGE
 
 N, K, LABELS, D, SIZE = 50_000, 10, 5, 64, 128
 WORKERS = (10, 100, 1_000, 10_000)
@@ -126,7 +127,9 @@ def main() -> None:
     )
     print(body)
     if given.write:
-        write_section("cost", "What an epoch costs as the crowd grows", "python -m benchmarks.learn.cost --write", body)
+        write_section(
+            PAGE, "cost", "What an epoch costs as the crowd grows", "python -m benchmarks.learn.cost --write", body
+        )
 
 
 if __name__ == "__main__":

@@ -17,9 +17,10 @@ from benchmarks.papers.flippers import confusion_error, flippers, say
 from crowdwise.learn import CrowdClassifier
 from crowdwise.learn.nets import cnn
 
+from ..markdown import table, write_section
 from .cache import Runs
 from .mnist_data import mnist
-from .page import table, write_section
+from .page import PAGE
 
 # What counting under the true classes leaves: two cells of variance p (1 - p) / n a row, n = 200 of 10,000 images.
 FLOOR = 2 * 0.35 * 0.65 / 200
@@ -94,7 +95,7 @@ def main() -> None:
         + table(["method", "test accuracy", "CM error", "worst worker's", "CPU s"], lines)
     )
     write_section(
-        "mnist", "MNIST with pairwise flippers, one label per image", "python -m benchmarks.learn.mnist", body
+        PAGE, "mnist", "MNIST with pairwise flippers, one label per image", "python -m benchmarks.learn.mnist", body
     )
 
 

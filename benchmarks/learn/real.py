@@ -20,8 +20,9 @@ from crowdwise import datasets
 from crowdwise.learn import CrowdClassifier
 from crowdwise.registry import LEARNERS
 
+from ..markdown import table, write_section
 from .cache import Runs
-from .page import table, write_section
+from .page import PAGE
 
 SKIP = {"known_confusion"}  # needs the confusions, which nobody knows here
 PUBLISHED = {"labelme": {"max_mig": 86.42, "agg_net": 85.20, "crowd_layer": 83.65, "vanilla": 79.83, "conal": 87.12}}
@@ -121,7 +122,7 @@ def main() -> None:
         for some in (runs, again)
     )
     write_section(
-        "real", "LabelMe and Music", "python -m benchmarks.learn.real --refit",
+        PAGE, "real", "LabelMe and Music", "python -m benchmarks.learn.real --refit",
         body(rows, refitted, args.seeds, args.epochs),
     )  # fmt: skip
 

@@ -28,8 +28,9 @@ from crowdwise.learn.nets import make_net
 from crowdwise.learn.optimizers import make_optimizers
 from crowdwise.learn.sweep import sweep_both
 
+from ..markdown import table, write_section
 from .cache import Runs
-from .page import table, write_section
+from .page import PAGE
 
 N, EPOCHS, BATCH, RATE = 4000, 60, 64, 1e-2
 # P(right | class 0), P(right | class 1) of the experts A to E. The paper prints them as dog/cat and its juniors say
@@ -166,8 +167,8 @@ def main() -> None:
         text = table_of(by_column(runs.rows, seed + 1))
         print(f"seed {seed}: {time.process_time() / 60:.1f} minutes of CPU\n{text}", flush=True)
         if asked.write:
-            write_section("replica", "Max-MIG's five cases", f"python -m benchmarks.learn.replica --seeds {seed + 1}",
-                          f"{ABOUT}\n\n{text}")  # fmt: skip
+            command = f"python -m benchmarks.learn.replica --seeds {seed + 1}"
+            write_section(PAGE, "replica", "Max-MIG's five cases", command, f"{ABOUT}\n\n{text}")
         if time.process_time() > 60 * asked.minutes:
             break
 

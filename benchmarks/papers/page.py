@@ -3,12 +3,12 @@
 from __future__ import annotations
 
 import platform
-from importlib.metadata import version
 from pathlib import Path
 
 import numpy as np
 import polars as pl
 
+from .. import markdown
 from .experiment import Experiment, Plot, Scale
 from .store import PAGES
 
@@ -20,14 +20,16 @@ def write(experiment: Experiment, scale: Scale, seeds: int, rows: pl.DataFrame, 
     parts = [f"# {experiment.paper}: {experiment.title}", experiment.about.strip()]
     found = experiment.claims(rows)
     if found:
-        parts.append("## Claims\n\n" + markdown(["claim", "published", "ours", "verdict"], [c.cells() for c in found]))
+        parts.append(
+            "## Claims\n\n" + markdown.table(["claim", "published", "ours", "verdict"], [c.cells() for c in found])
+        )
     for number, plot in enumerate(experiment.plots()):
         name = f"{experiment.name}-{number + 1}.svg"
         draw(plot, rows, folder / name)
         parts.append(f"![{plot.title}]({name})")
     for title, table in experiment.tables(rows):
         cells = [["" if v is None else str(v) for v in row] for row in table.rows()]
-        parts.append(f"## {title}\n\n{markdown(table.columns, cells)}")
+        parts.append(f"## {title}\n\n{markdown.table(table.columns, cells)}")
     parts.append("## How\n\n" + _how(experiment, scale, seeds, rows))
     path = folder / f"{experiment.name}.md"
     path.write_text("\n\n".join(parts) + "\n", encoding="utf-8")
@@ -35,19 +37,12 @@ def write(experiment: Experiment, scale: Scale, seeds: int, rows: pl.DataFrame, 
 
 
 def _how(experiment: Experiment, scale: Scale, seeds: int, rows: pl.DataFrame) -> str:
-    packages = ", ".join(f"{p} {version(p)}" for p in ("crowdwise", "numpy", "torch"))
     hours = float(rows["seconds"].sum()) / 3600
     return (
         f"`python -m benchmarks.papers {experiment.name} --scale {scale} --seeds {seeds}`: {len(rows):,} runs, "
-        f"{hours:.2f} hours of one core. Python {platform.python_version()}, {packages}, {platform.machine()}. Rows: "
+        f"{hours:.2f} hours of one core. {markdown.versions()}, {platform.machine()}. Rows: "
         f"[{experiment.name}.parquet]({experiment.name}.parquet)."
     )
-
-
-def markdown(header: list[str], rows: list[list[str]]) -> str:
-    """A Markdown table."""
-    lines = [header, ["---"] * len(header), *rows]
-    return "\n".join("| " + " | ".join(cell.replace("|", "\\|") for cell in line) + " |" for line in lines)
 
 
 def draw(plot: Plot, rows: pl.DataFrame, path: Path) -> None:

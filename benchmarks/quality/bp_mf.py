@@ -16,7 +16,7 @@ import numpy as np
 import crowdwise as cw
 from crowdwise import simulate
 
-from ..speed.section import table
+from ..markdown import figures
 
 COLUMNS = ("majority vote", "mean field, two coins", "mean field, one coin", "belief propagation")
 
@@ -110,7 +110,7 @@ distribution; a spammer labels every task by a coin. Mean accuracy over {seeds} 
 implementation's mean over 20 seeds, and the distance in standard errors of the difference). Lead: belief propagation
 minus the better mean field, paired.
 
-{table(["truth, model", *COLUMNS, "lead"], rows)}
+{figures(["truth, model", *COLUMNS, "lead"], rows)}
 
 Largest distance {worst:.1f} standard errors (bar: 3.5); belief propagation is {verdict}.
 """

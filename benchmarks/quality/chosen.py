@@ -17,18 +17,14 @@ import numpy as np
 import crowdwise as cw
 from crowdwise.aggregate.committee import variant
 from crowdwise.errors import CrowdwiseWarning
-from crowdwise.vocabulary import lookup
 
-from .score import SCORES, score
+from .score import SCORES, score, truth_of
 
 
 def judge(data: cw.datasets.Dataset, result: cw.Result) -> list[float]:
-    """The scores of one result; a truth that nobody ever said has probability zero."""
-    votes = data.annotations
-    at, known = lookup(votes.tasks, data.truth["task"])
-    true, spoken = lookup(votes.classes, data.truth["label"])
-    true = np.where(spoken, true, votes.n_classes)[known]
-    found = score(result.posterior[at[known]], true)
+    """The scores of one result."""
+    at, true = truth_of(data)
+    found = score(result.posterior[at], true)
     return [found[key] for key in SCORES]
 
 

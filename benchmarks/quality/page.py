@@ -6,7 +6,7 @@ import polars as pl
 
 from crowdwise import registry
 
-from ..speed.section import table
+from ..markdown import figures, table
 from . import ours, peer, resample, sets, tables
 
 TUNED = """Some defaults were settled with these sets in view, so their figures are no independent check:
@@ -31,7 +31,7 @@ def page(rows: dict[str, pl.DataFrame], names: tuple[str, ...], bp_mf: str, fact
         "# Aggregation: quality",
         "Written by `make bench-quality` (`python -m benchmarks.quality`); do not edit by hand. The rows behind it are "
         "in [aggregation.parquet](aggregation.parquet) (fits), from which `--page` writes this page anew.\n",
-        table(["", "measured on"], [list(fact) for fact in facts]).replace("---:", "---"),
+        table(["", "measured on"], [list(fact) for fact in facts]),
         f"\nEvery registered method that needs no gold and every classification aggregator of crowd-kit 1.4.2 that "
         f"needs none, default parameters, the same for all sets; truth is used to score only. {TUNED}\n\n"
         f"Methods that draw ({', '.join(seeds) or 'none'}) count as the mean of {ours.SEEDS} seeds on sets of at most "
@@ -113,6 +113,6 @@ def _planted(rows: pl.DataFrame) -> str:
         "1,000 tasks, 60 workers of accuracy .2 + .75 · Beta(4, 2.5) with uniform errors, four classes; mean ± "
         f"standard deviation over {rows['seed'].n_unique()} seeds. Coverage: share of the 95 % skill intervals that "
         "hold the worker's true accuracy.\n\n"
-        + table(["labels per task", "method", "accuracy", "log-loss", "ECE", "coverage"], lines)
+        + figures(["labels per task", "method", "accuracy", "log-loss", "ECE", "coverage"], lines)
         + "\n"
     )

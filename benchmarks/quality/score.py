@@ -4,7 +4,9 @@ from __future__ import annotations
 
 import numpy as np
 
+from crowdwise.datasets import Dataset
 from crowdwise.metrics import expected_calibration_error, probability_terms
+from crowdwise.vocabulary import lookup
 
 SCORES = ("accuracy", "log_loss", "ece")
 
@@ -20,6 +22,14 @@ def score(posterior: np.ndarray, truth: np.ndarray) -> dict[str, float]:
         "log_loss": float(terms["log_loss"].mean()),
         "ece": expected_calibration_error(terms["mean_confidence"], terms["expected_accuracy"]),
     }
+
+
+def truth_of(data: Dataset) -> tuple[np.ndarray, np.ndarray]:
+    """The tasks with a truth that have votes, and its class; one that nobody ever said is a class of its own."""
+    votes = data.annotations
+    at, known = lookup(votes.tasks, data.truth["task"])
+    true, spoken = lookup(votes.classes, data.truth["label"])
+    return at[known], np.where(spoken, true, votes.n_classes)[known]
 
 
 def hits(labels: np.ndarray, truth: np.ndarray) -> dict[str, float]:

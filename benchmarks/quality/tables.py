@@ -7,7 +7,7 @@ from typing import Any
 import numpy as np
 import polars as pl
 
-from ..speed.section import table
+from ..markdown import figures
 from . import rank
 from .score import SCORES
 
@@ -62,7 +62,7 @@ def means(table_: pl.DataFrame, names: tuple[str, ...], default: str) -> tuple[s
         )
     header = ["method", "accuracy", "log-loss", "ECE", "CPU s", "rank, accuracy", "rank, log-loss"]
     header += ["sets > 1 point below the vote", f"{default} is ahead by"]
-    return table(header, rows), ranks
+    return figures(header, rows), ranks
 
 
 def partial(table_: pl.DataFrame, names: tuple[str, ...]) -> str:
@@ -77,7 +77,7 @@ def partial(table_: pl.DataFrame, names: tuple[str, ...]) -> str:
         mean = f"{ran['accuracy'].mean():.4f} ({beside:.4f})" if len(ran) else "–"
         loss = ran["log_loss"].mean()
         rows.append([str(name), str(len(ran)), mean, "–" if loss is None else f"{loss:.3f}", _reasons(own)])
-    return table(["method", "sets", "accuracy (the vote's there)", "log-loss", "elsewhere"], rows)
+    return figures(["method", "sets", "accuracy (the vote's there)", "log-loss", "elsewhere"], rows)
 
 
 def _reasons(own: pl.DataFrame) -> str:
@@ -97,7 +97,7 @@ def matrix(table_: pl.DataFrame, names: tuple[str, ...], column: str, digits: in
         values: dict[str, Any] = dict(own.select("set", column).iter_rows())
         shown = (values.get(each) for each in names)
         rows.append([str(name), *("–" if value is None else f"{value:.{digits}f}" for value in shown)])
-    return table(["method", *names], rows)
+    return figures(["method", *names], rows)
 
 
 def curves(rows: pl.DataFrame, kept: tuple[int, ...]) -> str:
@@ -107,7 +107,7 @@ def curves(rows: pl.DataFrame, kept: tuple[int, ...]) -> str:
         found = {k: part for (k,), part in own.group_by("kept")}
         cells = [f"{found[k]['accuracy'].mean():.3f} / {found[k]['log_loss'].mean():.2f}" for k in kept]
         lines.append([str(method), *cells])
-    return table(["method", *(f"{k} label{'s' * (k > 1)}" for k in kept)], lines)
+    return figures(["method", *(f"{k} label{'s' * (k > 1)}" for k in kept)], lines)
 
 
 def steadiness(rows: pl.DataFrame, default: str) -> str:
@@ -125,4 +125,4 @@ def steadiness(rows: pl.DataFrame, default: str) -> str:
         )
         cells = [f"{part[c].mean():.4f} ± {part[c].std():.4f}" for c in ("accuracy", "log_loss")]
         lines.append([str(method), *cells, ahead])
-    return table(["method", "accuracy", "log-loss", f"{default} is ahead by, in draws"], lines)
+    return figures(["method", "accuracy", "log-loss", f"{default} is ahead by, in draws"], lines)

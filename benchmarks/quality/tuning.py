@@ -18,9 +18,8 @@ import crowdwise as cw
 from crowdwise.aggregate.committee import MEMBERS, variant
 from crowdwise.engine.selection import held_out
 from crowdwise.errors import CrowdwiseWarning
-from crowdwise.vocabulary import lookup
 
-from .score import SCORES, score
+from .score import SCORES, score, truth_of
 
 SEATS = [MEMBERS, *(tuple(m for m in MEMBERS if m != out) for out in MEMBERS)]
 GRID = list(product(range(len(SEATS)), (0, 3, 5, 10, 20, 40), (0.01, 0.02, 0.03, 0.05)))
@@ -31,10 +30,8 @@ def table(name: str) -> np.ndarray:
     """Scores of every setting of the grid on one set: setting, key."""
     data = cw.datasets.load(name)
     votes = data.annotations
-    at, known = lookup(votes.tasks, data.truth["task"])
-    true, spoken = lookup(votes.classes, data.truth["label"])
-    true = np.where(spoken, true, votes.n_classes)[known]  # a truth that nobody ever said has probability zero
-    posterior = {m: variant(m, 0).fit(votes).posterior[at[known]] for m in MEMBERS}
+    at, true = truth_of(data)
+    posterior = {m: variant(m, 0).fit(votes).posterior[at] for m in MEMBERS}
     foretold = {m: held_out(variant(m, 0).fit, votes, enough=1).score for m in MEMBERS}
     rows = []
     for seats, evidence, doubt in GRID:

@@ -2,36 +2,10 @@
 
 from __future__ import annotations
 
-import subprocess
-import sys
-import venv
-from functools import lru_cache
-
-from . import child
+from . import child, peers
 from .data import Size
 from .plan import Plan
 from .section import Section, at_least, ms, ratio
-
-CLEANLAB = "cleanlab==2.9.0"
-HOME = child.ROOT / ".venvs" / "cleanlab"
-
-
-@lru_cache(maxsize=1)
-def cleanlab() -> str | None:
-    """The Python that has cleanlab, made once under .venvs/, or None where it cannot be had."""
-    python = HOME / ("Scripts/python.exe" if sys.platform == "win32" else "bin/python")
-    test = [str(python), "-c", "import cleanlab.multiannotator"]
-    try:
-        if not python.exists() or subprocess.run(test, capture_output=True, check=False).returncode:
-            print(f"making an environment for {CLEANLAB} in .venvs/cleanlab ...", file=sys.stderr)
-            venv.create(HOME, with_pip=True, clear=HOME.exists())
-            install = [str(python), "-m", "pip", "install", "--quiet", "--disable-pip-version-check", CLEANLAB]
-            subprocess.run(install, check=True, capture_output=True)
-        subprocess.run(test, check=True, capture_output=True)
-    except (OSError, subprocess.CalledProcessError):
-        print(f"{CLEANLAB} could not be installed; going on without it", file=sys.stderr)
-        return None
-    return str(python)
 
 
 def crowdlab(plan: Plan) -> Section:
@@ -43,7 +17,7 @@ def crowdlab(plan: Plan) -> Section:
         ["size", "crowdwise", "cleanlab 2.9.0", "cleanlab / ours", "same consensus"],
     )
     size = Size(2_000, 5, 50, 5) if plan.quick else Size(20_000, 5, 500, 5)
-    path, python = plan.crowd(size), cleanlab()
+    path, python = plan.crowd(size), peers.cleanlab()
     ours, theirs = [], []
     for turn in range(plan.rounds):
         job = {"threads": 1, "path": path}

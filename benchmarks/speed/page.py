@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from .section import BAR_HEADER, Section, table
+from ..markdown import table
+from .section import BAR_HEADER, Section
 
 
 def page(facts: list[tuple[str, str]], sections: list[Section], command: str, quick: bool) -> str:
@@ -14,7 +15,7 @@ def page(facts: list[tuple[str, str]], sections: list[Section], command: str, qu
         f"Written by `{command}`; do not edit by hand. The command makes its own "
         "data, installs crowd-kit into `.venvs/crowd-kit` if need be, and measures everything side by side.",
         "",
-        table(["", "measured on"], [[name, value] for name, value in facts]).replace("---:", "---"),
+        table(["", "measured on"], [[name, value] for name, value in facts]),
     ]
     if quick:
         parts += ["", "**Small sizes (`--quick`): this page shows that the benchmark runs, not how fast anything is.**"]

@@ -4,6 +4,8 @@ from __future__ import annotations
 
 from dataclasses import dataclass, field
 
+from ..markdown import figures, table
+
 
 @dataclass(frozen=True)
 class Bar:
@@ -40,7 +42,7 @@ class Section:
         return "\n".join([*parts, *(f"  note: {note}" for note in self.notes)])
 
     def markdown(self) -> str:
-        parts = [f"## {self.title}", "", self.about, "", table(self.header, self.rows)]
+        parts = [f"## {self.title}", "", self.about, "", figures(self.header, self.rows)]
         if self.bars:
             parts += ["", table(BAR_HEADER, [bar.cells() for bar in self.bars])]
         if self.notes:
@@ -56,12 +58,6 @@ def aligned(rows: list[list[str]]) -> str:
     widths = [max(len(row[i]) for row in rows) for i in range(len(rows[0]))]
     lines = ["  ".join(cell.ljust(width) for cell, width in zip(row, widths, strict=True)).rstrip() for row in rows]
     return "\n".join("  " + line for line in lines)
-
-
-def table(header: list[str], rows: list[list[str]]) -> str:
-    """A Markdown table; the first column is text, the others are figures."""
-    rule = ["---", *["---:"] * (len(header) - 1)] if header is not BAR_HEADER else ["---"] * len(header)
-    return "\n".join("| " + " | ".join(cells) + " |" for cells in [header, rule, *rows])
 
 
 def at_least(what: str, bar: float, measured: float | None, unit: str = "x", judged: bool = True) -> Bar:

@@ -14,6 +14,7 @@ import numpy as np
 import crowdwise as cw
 from crowdwise.workers.agreement import krippendorff_alpha
 
+from ..markdown import table
 from . import coverage, flags
 
 ROOT = Path(__file__).resolve().parents[2]
@@ -24,11 +25,6 @@ CROWDS = {
     "K = 4, even classes": (4, None),
     "K = 4, 60 : 25 : 10 : 5": (4, (0.6, 0.25, 0.1, 0.05)),
 }
-
-
-def table(header: list[str], rows: list[list[str]]) -> str:
-    lines = [header, ["---"] * len(header), *rows]
-    return "\n".join("| " + " | ".join(line) + " |" for line in lines) + "\n"
 
 
 def spammer_rows(seeds: int) -> list[list[str]]:
@@ -119,6 +115,7 @@ same score with the true labels in place of what the others say. Caught and hone
 and `random` together, experts being honest.
 
 {table(["crowd", "AUC", "ceiling", "caught", "honest flagged"], spammers)}
+
 ## Colluders and copiers
 5,000 tasks, 60 workers, three classes, honest workers of accuracy .6 to .9. Colluders give the ring's wrong answer with
 probability .9 and else the truth; copiers hand in one honest worker's answers (95 %), who counts as one of them,
@@ -126,12 +123,14 @@ because the labels alone cannot say who copies whom. With 5 labels per task two 
 127.
 
 {table(["others", "labels per task", "way", "recall", "precision", "honest flagged"], rings)}
+
 ## Coverage of 95 % intervals
 Skill, recall and spammer score: 300 tasks, 20 one-coin workers (.55 to .95), 4 to 8 labels per task, 2 to 4 classes.
 Agreement: 60 to 300 tasks, 2 to 7 workers, one-coin or Dirichlet confusions, uneven classes, gaps in some crowds; the
 truth is the coefficient of endlessly many tasks of the same workers.
 
 {table(["interval", "coverage", "intervals"], covered)}
+
 ## Removal by cross-covariance
 Accuracy with ties shared, before → after; orphans are tasks with labels of removed workers only, whose labels are kept.
 The tutorial's column is its majority vote / EM after removal (workers removed). Its EM is not the one here: without
@@ -139,12 +138,14 @@ removal it has .88 / .834 / .871 on the three sets, `dawid_skene` has what the t
 (`covariance.PSEUDO`) was settled with these three sets in view, so their figures are no independent check.
 
 {table(["set", "removed", "orphans", "majority_vote", "dawid_skene", "hierarchical", "tutorial"], removed)}
+
 Why `dawid_skene` misses the tutorial's .91 on web by more than .015: after the removal its first step lies above .91,
 and every further step towards the maximum of the likelihood loses labels, so the converged EM ends below. The variant
 nearest to the tutorial's .871 without removal (one pseudo-label a cell, even classes, about three steps) has about its
 figure with removal too; whether the tutorial's EM was stopped so, it does not say. Steps of EM, before → after:
 
 {table(["web", *map(str, flags.STEPS)], variants)}
+
 ## Speed
 Krippendorff's alpha of 1,000,000 labels, ten classes: {seconds:.2f} CPU seconds.
 """

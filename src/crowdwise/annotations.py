@@ -16,7 +16,7 @@ from .errors import DataError, ParameterError
 from .io.coding import NUMBERS, Coded, Duplicates, UnknownClasses, encode
 from .ledger import Ledger
 from .maths.order import offsets
-from .vocabulary import Codes, as_series, lookup, quote, sorted_vocabulary, union
+from .vocabulary import Codes, as_series, lookup, quote, recode, sorted_vocabulary, union
 
 
 @dataclass(frozen=True, eq=False, repr=False)
@@ -111,18 +111,10 @@ class Annotations:
     @classmethod
     def from_snorkel(cls, matrix: Any, *, cardinality: int | None = None) -> Annotations:
         """From Snorkel's label matrix L (tasks × labelling functions, -1 = abstain, classes 0..cardinality-1)."""
+        from .io.wide import snorkel_classes
+
         matrix = np.asarray(matrix)
-        if matrix.ndim != 2 or matrix.dtype.kind not in "iu":
-            raise DataError(f"L must be a matrix of integers, got {matrix.dtype} with shape {matrix.shape}")
-        if matrix.size and matrix.min() < -1:
-            raise DataError(f"L holds {matrix.min()}; only -1 (abstain) and classes from 0 up are allowed")
-        top = int(matrix.max()) + 1 if matrix.size else 0
-        if cardinality is not None and top > cardinality:
-            raise DataError(f"L holds class {top - 1} but cardinality is {cardinality}")
-        if cardinality is None and top > 1 << 16:  # all classes below are taken to exist: a stray number fills memory
-            raise DataError(f"L holds class {top - 1:,}; number the classes from 0 up, or say their cardinality")
-        classes = range(top if cardinality is None else cardinality)
-        return cls.from_matrix(matrix, classes=classes, missing=-1)
+        return cls.from_matrix(matrix, classes=snorkel_classes(matrix, cardinality), missing=-1)
 
     @classmethod
     def _of(cls, coded: Coded) -> Annotations:
@@ -242,8 +234,8 @@ class Annotations:
         part = self.take(keep)
         return replace(
             part,
-            task=_recode(part.task, self.tasks, vocabularies["tasks"]),
-            worker=_recode(part.worker, self.workers, vocabularies["workers"]),
+            task=recode(part.task, self.tasks, vocabularies["tasks"]),
+            worker=recode(part.worker, self.workers, vocabularies["workers"]),
             **vocabularies,
         )
 
@@ -285,12 +277,12 @@ class Annotations:
             classes=union(self.classes, other.classes),
             duplicates=duplicates,
         )
-        return replace(self._of(coded), ledger=_appended(self.ledger, other.ledger, coded.ledger))
+        return replace(self._of(coded), ledger=(self.ledger + other.ledger).then(coded.ledger))
 
     def with_classes(self, classes: Sequence[Any] | pl.Series) -> Annotations:
         """The same rows where `classes` may be true too; the classes there are stay."""
         wider = union(self.classes, sorted_vocabulary(classes, "label"))
-        return replace(self, label=_recode(self.label, self.classes, wider), classes=wider)
+        return replace(self, label=recode(self.label, self.classes, wider), classes=wider)
 
     def to_frame(self) -> pl.DataFrame:
         """The rows with the user's own ids again."""
@@ -316,19 +308,3 @@ class Annotations:
             missing = series.filter(~pl.Series(known))
             raise DataError(f"{len(missing)} {name} are not in the annotations: {quote(missing)}")
         return codes
-
-
-def _recode(codes: Codes, old: pl.Series, new: pl.Series) -> Codes:
-    if old.dtype == new.dtype and len(old) == len(new):
-        return codes
-    table, _ = lookup(new, old)
-    return table[codes] if len(table) else codes
-
-
-def _appended(a: Ledger, b: Ledger, joined: Ledger) -> Ledger:
-    both = a + b
-    dropped = dict(both.dropped)
-    for reason, n in joined.dropped.items():
-        dropped[reason] = dropped.get(reason, 0) + n
-    rows_in = both.rows_in + joined.rows_in - both.rows_used
-    return Ledger(rows_in, joined.rows_used, dropped, both.notes)

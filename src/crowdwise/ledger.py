@@ -55,6 +55,16 @@ class Ledger:
             notes=tuple(dict.fromkeys(self.notes + other.notes)),
         )
 
+    def then(self, later: Ledger) -> Ledger:
+        """What became of the same rows after `later` took in those used here (or so many of them as it says)."""
+        reasons = dict.fromkeys([*self.dropped, *later.dropped])
+        return Ledger(
+            rows_in=self.rows_in + later.rows_in - self.rows_used,
+            rows_used=later.rows_used,
+            dropped={r: self.dropped.get(r, 0) + later.dropped.get(r, 0) for r in reasons},
+            notes=self.notes,
+        )
+
     def to_dict(self) -> dict[str, Any]:
         """Plain values, as written to ledger.json."""
         return {

@@ -90,6 +90,14 @@ def lookup(vocabulary: pl.Series, values: pl.Series) -> tuple[Codes, npt.NDArray
     return codes.fill_null(0).to_numpy().astype(np.int32), codes.is_not_null().to_numpy()
 
 
+def recode(codes: Codes, old: pl.Series, new: pl.Series) -> Codes:
+    """Codes into `old` as codes into `new`, which holds all the values in use."""
+    if old.dtype == new.dtype and len(old) == len(new):
+        return codes
+    table, _ = lookup(new, old)
+    return table[codes] if len(table) else codes
+
+
 def union(a: pl.Series, b: pl.Series) -> pl.Series:
     """Both vocabularies in one; of different types, both as text."""
     if a.dtype != b.dtype:

@@ -22,7 +22,7 @@ DATA = data_folder()
 PEER = ROOT / ".venvs" / "crowd-kit" / ("Scripts/python.exe" if sys.platform == "win32" else "bin/python")
 # What is mended on purpose (see the docstrings): the history that "addition" keeps.
 MENDED = {"DawidSkene addition": ("errors_",)}
-# crowd-kit's KOS fails on some tables with two classes.
+# crowd-kit's KOS fails where all labels are of one class.
 CRASH = {"KOS": {"error": "KeyError"}}
 # crowd-kit's frames keep the order of initial_error's index there.
 UNORDERED = ("DawidSkene assign", "DawidSkene addition")

@@ -7,6 +7,7 @@ from pathlib import Path
 from typing import Any
 
 import numpy as np
+import numpy.typing as npt
 import polars as pl
 
 from ..errors import DataError, ParameterError
@@ -33,6 +34,20 @@ def melt(matrix: Any, tasks: Any, workers: Any, missing: Any) -> Melted:
     )
     worker, task = np.divmod(at, n_tasks) if n_tasks else (at, at)
     return all_tasks.gather(task), all_workers.gather(worker), label, all_tasks, all_workers, notes
+
+
+def snorkel_classes(matrix: npt.NDArray[Any], cardinality: int | None) -> range:
+    """The classes of Snorkel's label matrix, after a look at what it holds."""
+    if matrix.ndim != 2 or matrix.dtype.kind not in "iu":
+        raise DataError(f"L must be a matrix of integers, got {matrix.dtype} with shape {matrix.shape}")
+    if matrix.size and matrix.min() < -1:
+        raise DataError(f"L holds {matrix.min()}; only -1 (abstain) and classes from 0 up are allowed")
+    top = int(matrix.max()) + 1 if matrix.size else 0
+    if cardinality is not None and top > cardinality:
+        raise DataError(f"L holds class {top - 1} but cardinality is {cardinality}")
+    if cardinality is None and top > 1 << 16:  # all classes below are taken to exist: a stray number fills memory
+        raise DataError(f"L holds class {top - 1:,}; number the classes from 0 up, or say their cardinality")
+    return range(top if cardinality is None else cardinality)
 
 
 def _check_names(what: str, names: pl.Series, size: int) -> None:

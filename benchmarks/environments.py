@@ -1,21 +1,14 @@
-"""A virtual environment per tool: made once under .venvs/, used again afterwards."""
+"""A virtual environment for each peer or tool: made once under .venvs/, used again afterwards."""
 
 from __future__ import annotations
 
-import json
 import subprocess
 import sys
-import tempfile
 import venv
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any
 
-ROOT = Path(__file__).resolve().parents[2]
-
-
-class JobError(RuntimeError):
-    """A job that did not end well."""
+ROOT = Path(__file__).resolve().parents[1]
 
 
 @dataclass(frozen=True)
@@ -56,16 +49,3 @@ class Environment:
             return False
         test = [str(self.python), "-c", f"import {self.module}"] if self.module else [str(self.python), "--version"]
         return subprocess.run(test, capture_output=True, check=False).returncode == 0
-
-    def run(self, job: str, verb: str, folder: Path) -> dict[str, Any]:
-        """What the job answers; `folder` is where it writes, or where its input lies."""
-        command = [str(self.python), "-W", "ignore", "-m", f"benchmarks.formats.jobs.{job}", verb, str(folder)]
-        with tempfile.TemporaryFile("w+") as said:
-            done = subprocess.run(command, cwd=ROOT, stdout=said, stderr=said, timeout=600, check=False)
-            said.seek(0)
-            last = said.read().strip().splitlines()[-1:] or [f"exit code {done.returncode}"]
-        if done.returncode:
-            raise JobError(f"{job} {verb}: {last[0]}")
-        answer: dict[str, Any] = json.loads((folder / "answer.json").read_text(encoding="utf-8"))
-        (folder / "answer.json").unlink()
-        return answer
