@@ -177,14 +177,19 @@ def removal_claim(rows: pl.DataFrame, where: dict[str, Any], share: float, varia
     holds = mine >= max(at["MMSR"], at["DS"]) - 1e-9 and mine > 0.5
     place = f"{where['set']}: " if where else ""
     text = f"{place}Alg. 1 {variant} + DS at least as good as MMSR and DS under {share:.0%} colluders"
-    why = (
-        ""
-        if holds
-        else "the ring agrees more than the honest do and is taken for them"
-        if mine < 0.5
-        else (f"{100 * (max(at['MMSR'], at['DS']) - mine):.1f} points behind the better of them")
-    )
-    return judged(text, "figure only", percents(at), list(at.values()), holds, why)
+    return judged(text, "figure only", percents(at), list(at.values()), holds, "" if holds else _why(at, mine))
+
+
+def _why(at: dict[str, float], mine: float) -> str:
+    behind = 100 * (max(at["MMSR"], at["DS"]) - mine)
+    if mine < 0.5:
+        return "the ring agrees more than the honest do and is taken for them"
+    if max(at["MMSR"], at["DS"]) > at[CEILING]:
+        return (
+            f"{behind:.1f} points behind the better of them, which beats the honest workers alone: lies that are told "
+            "together tell something, and removal throws it away"
+        )
+    return f"{behind:.1f} points behind the better of them"
 
 
 def flag_tables(rows: pl.DataFrame, down: list[str]) -> list[tuple[str, pl.DataFrame]]:
