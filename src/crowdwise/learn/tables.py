@@ -13,6 +13,7 @@ from ..annotations import Annotations
 from ..errors import ParameterError
 from .batch import CrowdBatch
 from .crowd import Crowd
+from .simplex import log_mean
 
 # From this many numbers on, a dense gradient and a dense step of Adam cost more than the batch itself.
 SPARSE_FROM = 400_000
@@ -77,6 +78,16 @@ class ConfusionTable(nn.Module):
             said, total = batch.said(positive).log(), positive.sum(2).log()
         log_said = said - total.index_select(0, at)  # label, true
         return torch.logsumexp(log_proba.index_select(0, batch.row) + log_said, dim=1)
+
+
+def said_log_mean(belief: Tensor, batch: CrowdBatch) -> Tensor:
+    """E log confusion[worker, :, label] of every label under Dirichlet beliefs[worker, true, observed]: A, K."""
+    found, at = batch.present
+    rows = belief.index_select(0, found)
+    if rows.shape[2] * len(found) <= len(at):
+        return batch.said(log_mean(rows))
+    # Many workers, few labels of each: most columns of a matrix are needed for its row sums alone.
+    return torch.digamma(batch.said(rows)) - torch.digamma(rows.sum(2)).index_select(0, at)
 
 
 def starting_logits(crowd: Crowd, start: Start, *, scale: float = 1.0, form: str = "softmax") -> Tensor:

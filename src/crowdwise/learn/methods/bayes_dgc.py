@@ -25,6 +25,7 @@ from ..crowd import Crowd
 from ..method import CrowdMethod, Defaults, Output
 from ..processes import add_up, gather
 from ..simplex import diagonal_matrix, log_mean
+from ..tables import said_log_mean
 from .deep_mf import LEAST_PRIOR
 
 
@@ -73,7 +74,7 @@ class BayesDGC(CrowdMethod):
 
     def score(self, out: Output, batch: CrowdBatch) -> Tensor:
         """The right side of eq. 14: B, K."""
-        found = out.log_proba + batch.evidence(log_mean(self.belief[batch.present[0]]))
+        found = out.log_proba + batch.sum_by_task(said_log_mean(self.belief, batch))
         return found + log_mean(self.class_belief) if self.use_pi else found
 
     def loss(self, out: Output, batch: CrowdBatch) -> dict[str, Tensor]:
@@ -88,17 +89,17 @@ class BayesDGC(CrowdMethod):
             return
         q = torch.softmax(self._score, dim=1)
         rho = float(self.steps + 1 + self.tau) ** -self.kappa
-        k, self._score = self.n_classes, None
+        self._score = None
         mass, n = add_up(q.sum(0)), add_up(torch.tensor(float(len(q)), device=q.device))
         self.class_belief.lerp_(self.prior_class + self.n_labelled / n * mass, rho)
         said, worker, label, weight = map(gather, (q[batch.row], batch.worker, batch.label, batch.weight))
         found, place = torch.unique(worker, return_inverse=True)
-        cells = torch.zeros(len(found) * k, k, dtype=q.dtype, device=q.device)
-        cells.index_add_(0, place * k + label, said * weight[:, None].to(q))
-        counts = cells.view(len(found), k, k).transpose(1, 2)
         # Scaled by the worker's own labels, not by N / B: the same mean, and a rare worker does not jump.
-        scale = self.labels_of[found] / counts.sum((1, 2)).clamp_min(1e-12)
-        self.belief[found] = self.belief[found].lerp(self.prior + scale[:, None, None] * counts, rho)
+        scale = self.labels_of[found] / weight.new_zeros(len(found)).index_add_(0, place, weight).clamp_min(1e-12)
+        new = self.belief[found].lerp_(self.prior, rho).transpose(1, 2).contiguous()  # worker, observed, true
+        counts = (rho * scale[place] * weight)[:, None].to(q) * said
+        new.view(-1, self.n_classes).index_add_(0, place * self.n_classes + label, counts)
+        self.belief[found] = new.transpose(1, 2)
         self.steps += 1
 
     def posterior(self, out: Output, batch: CrowdBatch) -> Tensor:

@@ -23,6 +23,7 @@ from ..em import EMMethod
 from ..method import Defaults, Output
 from ..simplex import clip_simplex, diagonal_matrix, log_mean
 from ..sweep import Sweep
+from ..tables import said_log_mean
 
 # digamma runs off to minus infinity below.
 LEAST_PRIOR = 0.05
@@ -56,7 +57,7 @@ class DeepMF(EMMethod):
     def posterior(self, out: Output, batch: CrowdBatch) -> Tensor:
         """Eq. 16 for the tasks of the batch."""
         log_h = clip_simplex(out.log_proba.exp(), self.clip).clamp_min(1e-12).log()
-        return torch.softmax(log_h + batch.evidence(log_mean(self.belief[batch.present[0]])), dim=1)
+        return torch.softmax(log_h + batch.sum_by_task(said_log_mean(self.belief, batch)), dim=1)
 
     def confusion(self) -> Tensor:
         """The mean of the beliefs."""
