@@ -22,6 +22,17 @@ def mean_of(rows: pl.DataFrame, value: str, where: Mapping[str, Any]) -> float:
     return float(np.mean(found.to_numpy())) if len(found) else math.nan
 
 
+def clear(rows: pl.DataFrame, value: str, by: str) -> bool:
+    """Whether the means of two conditions are more than two standard errors apart."""
+    if value not in rows.columns:
+        return False
+    parts = [part[value].drop_nulls().to_numpy() for _, part in rows.group_by(by)]
+    if len(parts) != 2 or min(map(len, parts)) < 2:
+        return False
+    error = math.sqrt(sum(part.var(ddof=1) / len(part) for part in parts))
+    return bool(abs(parts[0].mean() - parts[1].mean()) > 2 * error)
+
+
 def judged(
     text: str, published: str, ours: str, figures: Sequence[float], holds: bool, why: str = "", *, only: bool = False
 ) -> Claim:
