@@ -17,7 +17,7 @@ from crowdwise.learn.nets import cnn, mlp
 
 from .cifar import Images, described
 from .deepbp_inference import Alpha, ahead
-from .experiment import Cell, Claim, Experiment, Plot, Scale, mean_table
+from .experiment import Cell, Claim, Experiment, Plot, Scale, device, mean_table
 from .regular import regular_crowd
 from .verdict import judged, mean_of
 
@@ -81,6 +81,7 @@ def train(
         _net(scale), "vanilla" if method == "MV" else method, params=params,
         epochs={"smoke": 3, "small": 100, "paper": 200}[scale], batch_size=len(x),
         lr=1e-4 if scale == "paper" else lr, worker_lr=None if scale == "paper" else 1e-2, validation=0, seed=seed,
+        device=device(scale),
     ).fit(x, votes)  # fmt: skip
 
 
@@ -90,7 +91,7 @@ def labels_of(fitted: CrowdClassifier, votes: cw.Annotations) -> Any:
         return cw.MajorityVote().fit(votes).labels
     if fitted.method == "deep_bp":  # its forecaster is for new tasks: mean confusions count a task's own labels twice
         target: Any = fitted.model_.method.target
-        return target.argmax(1).numpy()
+        return target.argmax(1).cpu().numpy()
     return fitted.result_.posterior.argmax(1)
 
 

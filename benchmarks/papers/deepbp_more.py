@@ -13,7 +13,7 @@ from crowdwise.learn.nets import mlp
 
 from .cifar import Images, blurred
 from .deepbp_learning import METHODS, SCALED, SLOW, labels_of, learn, pets
-from .experiment import Cell, Claim, Experiment, Plot, Scale, mean_table
+from .experiment import Cell, Claim, Experiment, Plot, Scale, device, mean_table
 from .regular import regular_crowd
 from .verdict import judged, mean_of
 
@@ -171,7 +171,7 @@ worker_lr: both held. The learning rate of the confusions is 1e-2 (where it is n
         fitted = CrowdClassifier(
             lambda shape, k: mlp(shape, k, hidden=(128,), dropout=0.5), cell["method"], params=params, batch_size=n,
             epochs={"smoke": 3, "small": 100, "paper": 200}[scale], lr=1e-3 if scale == "paper" else SLOW,
-            worker_lr=cell["worker_lr"], validation=0, seed=cell["seed"],
+            worker_lr=cell["worker_lr"], validation=0, seed=cell["seed"], device=device(scale),
         ).fit(data.x[pick], votes)  # fmt: skip
         test = fitted.predict_proba(data.test_x).argmax(1)
         return {"labels": float((labels_of(fitted, votes) == truth).mean()),

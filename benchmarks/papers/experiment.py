@@ -14,6 +14,13 @@ Cell = dict[str, Any]  # what is run: condition, method, seed; plain values
 Row = dict[str, Any]  # what came out: the cell and its figures
 
 
+def device(scale: Scale) -> str:
+    """Where nets are trained: the papers' own settings want a GPU where there is one."""
+    import torch
+
+    return "cuda" if scale == "paper" and torch.cuda.is_available() else "cpu"
+
+
 @dataclass(frozen=True)
 class Claim:
     """A claim of the paper, the published figure, ours, and whether it holds."""

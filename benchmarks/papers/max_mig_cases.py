@@ -14,7 +14,7 @@ from crowdwise.learn.nets import cnn, mlp
 from crowdwise.learn.vgg import vgg16
 
 from .cifar import Images, features, raw
-from .experiment import Cell, Claim, Experiment, Scale, mean_table
+from .experiment import Cell, Claim, Experiment, Scale, device, mean_table
 from .experts import CASES, World, labels, votes
 
 METHODS = {"MV": "vanilla", "crowd_layer": "crowd_layer", "doctor_net": "doctor_net", "agg_net": "agg_net",
@@ -60,7 +60,7 @@ class _Cases(Experiment):
         epochs = {"smoke": 2, "small": 15, "paper": 50}[scale]
         fitted = CrowdClassifier(
             self.net(scale), METHODS[cell["method"]], params=prior, epochs=epochs, batch_size=128, lr=1e-3,
-            worker_lr=1e-3, validation=0.1, seed=cell["seed"],
+            worker_lr=1e-3, validation=0.1, seed=cell["seed"], device=device(scale),
         ).fit(data.x, said)  # fmt: skip
         d = float((fitted.predict_proba(data.test_x).argmax(1) == data.test_y).mean())
         if cell["method"] not in ("agg_net", "max_mig"):

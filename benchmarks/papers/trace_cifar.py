@@ -15,7 +15,7 @@ from crowdwise.learn.nets import mlp
 from crowdwise.learn.resnet import resnet50
 
 from .cifar import described
-from .experiment import Cell, Claim, Experiment, Scale, mean_table
+from .experiment import Cell, Claim, Experiment, Scale, device, mean_table
 from .flippers import confusion_error, majority, say
 from .trace_mnist import BLIND, METHODS, WITH_CONFUSION
 from .verdict import judged, mean_of
@@ -79,6 +79,7 @@ MNIST. CM error: squared differences over workers × classes."""
             _net(scale), method, params=params, epochs={"smoke": 1, "small": 15, "paper": 200}[scale],
             batch_size=50 if scale == "paper" else 100,
             lr=1e-3, worker_lr=1e-3 if scale == "paper" else 1e-2, validation=0.1, seed=cell["seed"],
+            device=device(scale),
         ).fit(data.x, votes)  # fmt: skip
         out = {"accuracy": float((fitted.predict_proba(data.test_x).argmax(1) == data.test_y).mean())}
         if cell["method"] in WITH_CONFUSION:

@@ -13,7 +13,7 @@ from benchmarks.learn.mnist_data import mnist
 from crowdwise.learn import CrowdClassifier
 from crowdwise.learn.nets import cnn, mlp
 
-from .experiment import Cell, Claim, Experiment, Plot, Scale, mean_table
+from .experiment import Cell, Claim, Experiment, Plot, Scale, device, mean_table
 from .flippers import column_dominant, confusion_error, flippers, majority, say
 from .verdict import judged, mean_of
 
@@ -68,6 +68,7 @@ def train_one(method: str, params: dict[str, Any], votes: Any, true: Any, seed: 
         worker_lr=1e-3 if scale == "paper" else WORKER_LR,
         validation=0.1,
         seed=seed,
+        device=device(scale),
     ).fit(x, votes)
     hit = float((fitted.predict_proba(test_x).argmax(1) == test_y).mean())
     error = confusion_error(np.asarray(fitted.confusion_), true)

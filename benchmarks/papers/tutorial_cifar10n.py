@@ -16,7 +16,7 @@ from crowdwise.learn.nets import mlp
 from crowdwise.learn.resnet import resnet18
 
 from .cifar import Images, features, raw
-from .experiment import Cell, Claim, Experiment, Scale, mean_table
+from .experiment import Cell, Claim, Experiment, Scale, device, mean_table
 from .tutorial_machines import worker_rate
 from .verdict import judged, mean_of, percents
 
@@ -87,7 +87,7 @@ for the training images, from features and labels together."""
             votes = cw.Annotations.from_arrays(tasks, ["truth"] * len(said), said, classes=votes.classes)
         fitted = CrowdClassifier(
             net_for(scale), method, params=params, epochs=SIZES[scale][1], batch_size=128, lr=1e-3,
-            worker_lr=worker_rate(method), validation=0.1, seed=cell["seed"],
+            worker_lr=worker_rate(method), validation=0.1, seed=cell["seed"], device=device(scale),
         ).fit(data.x, votes, tasks=tasks)  # fmt: skip
         order = fitted.tasks_.arg_sort().to_numpy()
         return {

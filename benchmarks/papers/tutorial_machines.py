@@ -13,7 +13,7 @@ import crowdwise as cw
 from crowdwise.learn import CrowdClassifier
 from crowdwise.learn.nets import mlp
 
-from .experiment import Cell, Claim, Experiment, Scale, mean_table
+from .experiment import Cell, Claim, Experiment, Scale, device, mean_table
 from .flippers import confusion_error
 from .machines import asked, digits
 from .trace_mnist import net_of
@@ -89,7 +89,7 @@ on that seed it was chosen with the test figures in view. CM error: against the 
             said = cw.Annotations.from_arrays(seen, np.zeros(len(seen), int), data.y[seen], classes=range(10))
         fitted = CrowdClassifier(
             net_of(scale) if scale == "paper" else small_net, method, params=params, epochs=epochs, batch_size=100,
-            lr=1e-3, worker_lr=worker_rate(method), validation=0.1, seed=cell["seed"],
+            lr=1e-3, worker_lr=worker_rate(method), validation=0.1, seed=cell["seed"], device=device(scale),
         ).fit(data.x[seen], said, tasks=seen.tolist())  # fmt: skip
         figures = {"accuracy": float((fitted.predict_proba(data.test_x).argmax(1) == data.test_y).mean())}
         figures["labels_right"] = float((votes.label == data.y[votes.task]).mean())

@@ -16,7 +16,7 @@ from crowdwise.learn import CrowdClassifier
 
 from .cifar import raw
 from .dependent import coins, draw
-from .experiment import Cell, Claim, Experiment, Scale, mean_table
+from .experiment import Cell, Claim, Experiment, Scale, device, mean_table
 from .experts import votes
 from .machines import digits
 from .store import CACHE
@@ -160,6 +160,7 @@ wrong labels, and of images on which the vote is wrong, by tenths of the score."
             worker_lr=1e-2,
             validation=0,
             seed=cell["seed"],
+            device=device(scale),
         ).fit(data.x, said, tasks=tasks)
         place = np.asarray(fitted.result_.tasks.cast(pl.Int64).to_numpy())
         score = np.empty(len(place))

@@ -10,6 +10,7 @@ from crowdwise.maths.bootstrap import bootstrap_interval, random_blocks
 from crowdwise.maths.discovery import adjusted
 from crowdwise.maths.lowrank import complete
 from crowdwise.maths.skill import share_interval, worker_skill
+from crowdwise.workers import dependence
 
 
 def test_capacity_of_textbook_channels():
@@ -112,3 +113,15 @@ def test_closeness_is_one_on_the_diagonal_and_zero_at_the_ends():
         assert np.diag(w) == pytest.approx(np.ones(4))
         assert w.min() == pytest.approx(0.0)
         assert w == pytest.approx(w.T)
+
+
+def test_pairs_that_share_nothing_do_not_hide_one_that_shares_much():
+    flagged = 0
+    for seed in range(20):
+        same = np.random.default_rng(seed).binomial(50, 0.6 / 50, 400).astype(float)
+        assert 0.4 < (same == 0).mean() < 0.65
+        same[0] = 9
+        p = dependence._p_values(same, np.full(400, 0.6), np.full(400, 50.0))
+        assert p[0] < 0.01
+        flagged += int((p[1:] < 0.05).sum())
+    assert flagged <= 2  # of twenty families at a level of one in twenty

@@ -28,6 +28,7 @@ MIN_COMMON = 10
 LIFT = 1.5
 # Pairs from which on the spread of all pairs' scores is taken for the null's.
 _MANY = 50
+_STRATA = np.array([0.1, 0.3, 0.5, 0.7, 0.9])
 
 
 @dataclass(frozen=True)
@@ -139,8 +140,12 @@ def _p_values(same: F8, expected: F8, common: F8) -> F8:
     tail = np.where(same > 0, betainc(np.maximum(same, 1e-9), common - same + 1, rate), 1.0)
     z = -ndtri(np.clip(tail, 1e-300, 1 - 1e-12))
     if len(z) >= _MANY:
-        middle = float(np.median(z))
-        spread = float(np.median(np.abs(z - middle))) * 1.4826
+        # Counts are few: a tail takes only some values, and one of them, nothing shared, is certain. Spread evenly
+        # over an outcome's own probability the scores of the null are normal all the same.
+        beyond = np.where(same < common, betainc(same + 1, np.maximum(common - same, 1e-9), rate), 0.0)
+        even = -ndtri(np.clip(beyond + _STRATA[:, None] * (tail - beyond), 1e-300, 1 - 1e-12))
+        middle = float(np.median(even))
+        spread = float(np.median(np.abs(even - middle))) * 1.4826
         z = (z - max(middle, 0.0)) / max(spread, 1.0)
     return adjusted(ndtr(-z))
 
