@@ -76,13 +76,15 @@ start: the bound itself prefers it. 100 seeds, as in the paper."""
     def claims(self, rows: pl.DataFrame) -> list[Claim]:
         """Overconfident, far worse at worst, and wrong about the spammer."""
         alphas = sorted(rows["alpha2"].unique().to_list())
-        low = rows.group_by("method", "alpha2").agg(pl.col("accuracy").min().alias("worst"))
+        low = rows.group_by("method", "alpha2").agg(
+            pl.col("accuracy").min().alias("worst"), pl.col("accuracy").median().alias("typical")
+        )
         failed = rows.filter(pl.col("accuracy") < FAILED).with_columns(adversary=pl.col("spammer") < 0.3)
 
         def at(value: str, method: str, table: pl.DataFrame = rows) -> list[float]:
             return [100 * mean_of(table, value, {"method": method, "alpha2": a}) for a in alphas]
 
-        mf, bp = ({v: at(v, m, t) for v, t in (("excess", rows), ("accuracy", rows), ("worst", low))}
+        mf, bp = ({v: at(v, m, t) for v, t in (("excess", rows), ("accuracy", rows), ("worst", low), ("typical", low))}
                   for m in ("MF two-coin", "BP one-coin"))  # fmt: skip
         sure, worst = (
             "; ".join(
@@ -90,6 +92,12 @@ start: the bound itself prefers it. 100 seeds, as in the paper."""
             )
             for v, sign in (("excess", "+"), ("worst", ""))
         )
+        gaps = [[b - m for m, b in zip(mf[v], bp[v], strict=True)] for v in ("worst", "typical")]
+        place = next((i for i, (far, near) in enumerate(zip(*gaps, strict=True)) if far > 10 and near < 5), None)
+        if place is not None:
+            worst += (
+                f"; at α2 {alphas[place]} the medians are {mf['typical'][place]:.1f} and {bp['typical'][place]:.1f}"
+            )
         taken = at("adversary", "MF two-coin", failed)[-1]
         surer = all(m > b + 5 for m, b in zip(mf["excess"], bp["excess"], strict=True))
         why = (
@@ -98,8 +106,8 @@ start: the bound itself prefers it. 100 seeds, as in the paper."""
         return [
             judged("MF is surer than it is right, BP is not (confidence less accuracy, points)", "figure only", sure,
                    mf["excess"] + bp["excess"], surer),
-            judged("the worst run of MF is far below that of BP", "figure only", worst, mf["worst"] + bp["worst"],
-                   all(m < b - 2 for m, b in zip(mf["worst"], bp["worst"], strict=True))),
+            judged("in the worst run MF is far below BP, in the typical one it is not", "figure only", worst,
+                   mf["worst"] + bp["worst"], place is not None),
             judged("where MF fails it takes the spammer for an adversary", "figure only",
                    f"{taken:.0f} % of the failures", [taken], taken > 50, "" if taken > 50 else why),
         ]  # fmt: skip
