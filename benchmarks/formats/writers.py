@@ -37,7 +37,7 @@ class Tool:
 TOOLS = (
     Tool("label-studio-sdk", "label_studio",
          Environment("label-studio", ("label-studio-sdk==2.1.2",), module="label_studio_sdk.converter")),
-    Tool("argilla", "argilla", Environment("argilla", ("argilla==2.8.0",), module="argilla")),
+    Tool("argilla", "argilla", Environment("argilla", ("argilla==2.8.0", "requests"), module="argilla")),
     Tool("datasets", "datasets", Environment("datasets", ("datasets==5.2.0",), module="datasets")),
     Tool("datumaro (CVAT's format)", "datumaro", Environment("datumaro", ("datumaro==1.13.12",), module="datumaro")),
     Tool("turkle (Mechanical Turk's format)", "turkle", Environment("turkle", ("turkle==3.1.0",), module="turkle")),

@@ -6,6 +6,7 @@ from collections.abc import Iterator
 from functools import lru_cache
 from typing import Any, ClassVar
 
+import numpy as np
 import polars as pl
 from torch import nn
 
@@ -34,11 +35,14 @@ class _Cases(Experiment):
     world: ClassVar[World]
     images: ClassVar[dict[Scale, int]] = {"smoke": 400, "small": 8000, "paper": 50_000}
     seeds: ClassVar[dict[Scale, int]] = {"smoke": 1, "small": 3, "paper": 5}
+    prior: ClassVar[str] = "uniform"
+    priors: ClassVar[dict[str, Any]] = {}  # further rows of Max-MIG
+    breaks: ClassVar[str] = "d"  # by what is seen that a method breaks
 
     def conditions(self, scale: Scale) -> Iterator[Cell]:
-        """Six cases, five methods."""
+        """Six cases, five methods, and other priors of Max-MIG where classes are uneven."""
         for case in ("2H",) if scale == "smoke" else CASES:
-            for method in METHODS:
+            for method in (*METHODS, *self.priors):
                 yield {"case": case, "method": method}
 
     def data(self, scale: Scale) -> Images:
@@ -56,22 +60,26 @@ class _Cases(Experiment):
         data = _data(type(self), scale)
         k = int(data.y.max()) + 1
         said = votes(labels(self.world, cell["case"], data.y, cell["seed"]), k)
-        prior = {"prior": "votes"} if self.world == "luna" and cell["method"] == "max_mig" else None
+        method = METHODS[cell["method"].partition(",")[0]]
+        params = {"prior": self.priors.get(cell["method"], self.prior)} if method == "max_mig" else None
         epochs = {"smoke": 2, "small": 15, "paper": 50}[scale]
         fitted = CrowdClassifier(
-            self.net(scale), METHODS[cell["method"]], params=prior, epochs=epochs, batch_size=128, lr=1e-3,
+            self.net(scale), method, params=params, epochs=epochs, batch_size=128, lr=1e-3,
             worker_lr=1e-3, validation=0.1, seed=cell["seed"], device=device(scale),
         ).fit(data.x, said)  # fmt: skip
-        d = float((fitted.predict_proba(data.test_x).argmax(1) == data.test_y).mean())
-        if cell["method"] not in ("agg_net", "max_mig"):
-            return {"d": d}
+        hit = fitted.predict_proba(data.test_x).argmax(1) == data.test_y
+        found = {"d": float(hit.mean()), "balanced": float(np.mean([hit[data.test_y == c].mean() for c in range(k)]))}
+        if method not in ("agg_net", "max_mig"):
+            return found
         fresh = votes(labels(self.world, cell["case"], data.test_y, 10_000 + cell["seed"]), k)
         dc = fitted.forecast_proba(data.test_x, fresh).argmax(1)
-        return {"d": d, "dc": float((dc == data.test_y).mean())}
+        return {**found, "dc": float((dc == data.test_y).mean())}
 
     def tables(self, rows: pl.DataFrame) -> list[tuple[str, pl.DataFrame]]:
         """Classifier and forecaster by case."""
         out = [("Classifier, test accuracy in per cent", mean_table(rows, ["method"], "case", "d"))]
+        if self.breaks == "balanced":
+            out.append(("The mean of both classes' accuracies", mean_table(rows, ["method"], "case", "balanced")))
         if "dc" in rows.columns:
             out.append(("Data-crowds forecaster", mean_table(rows, ["method"], "case", "dc")))
         said = []
@@ -89,8 +97,8 @@ class _Cases(Experiment):
 
         flat = [at(c, "max_mig") for c in ("1H", "2H", "3H")]
         spread = max(flat) - min(flat)
-        mv = [at(c, "MV") for c in ("1H", "2H", "3H")]
-        em = [at(c, "agg_net") for c in ("1H", "2H", "3H")]
+        mv = [at(c, "MV", self.breaks) for c in ("1H", "2H", "3H")]
+        em = [at(c, "agg_net", self.breaks) for c in ("1H", "2H", "3H")]
         gain = [at(c, "max_mig", "dc") - at(c, "max_mig") for c in CASES]
         published = PUBLISHED[self.world]["max_mig"][0][:3]
         return [
@@ -157,8 +165,15 @@ class Luna(_Cases):
     name = "max_mig_luna"
     title = "Table 3 and Figure 4, LUNA16 (stand-in: an 85/15 pair of CIFAR-10)"
     world: ClassVar[World] = "luna"
+    prior: ClassVar[str] = "dawid_skene"
+    priors: ClassVar[dict[str, Any]] = {"max_mig, votes": "votes", "max_mig, told": (0.85, 0.15)}
+    breaks: ClassVar[str] = "balanced"
     about = (
-        "LUNA16 is not at hand; trucks (85 %) and automobiles (15 %) of CIFAR-10 stand in for benign and malignant."
+        "LUNA16 is not at hand; trucks (85 %) and automobiles (15 %) of CIFAR-10 stand in for benign and malignant. "
+        "Calling everything a truck is right in 86 %, so whether a method breaks is judged by the mean of both "
+        "classes' accuracies. Max-MIG needs the classes' frequencies: *max_mig* takes Dawid-Skene's, *told* the true "
+        "ones (side information, as the paper allows), *votes* those of the votes, which mistakes make too even; the "
+        "paper learns them from there on, for which 15 epochs are too few."
         + _SCALED.format(n="about 2,300 training images, 600 test images")
     )
 

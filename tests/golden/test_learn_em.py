@@ -162,6 +162,17 @@ def test_a_given_prior_is_the_prior():
         max_mig.MaxMIG(crowd, prior=(0.5, 0.5))
 
 
+def test_dawid_skenes_prior_is_nearer_the_frequencies_than_the_votes():
+    groups = [cw.simulate.OneCoin(8, low=0.7, high=0.85)]
+    made = cw.simulate.crowd(2000, 2, groups, cw.simulate.PerTask(5), class_prior=(0.85, 0.15), seed=3)
+    crowd = Crowd.of(made.annotations)
+    rare = {p: float(max_mig.MaxMIG(crowd, prior=p).log_prior().exp()[1]) for p in ("votes", "dawid_skene")}
+    assert rare["votes"] > 0.28
+    assert abs(rare["dawid_skene"] - 0.15) < (rare["votes"] - 0.15) / 2
+    empty = Crowd.of(made.annotations.take(np.zeros(len(made.annotations.label), dtype=bool)))
+    np.testing.assert_allclose(max_mig.MaxMIG(empty, prior="dawid_skene").log_prior().exp().detach(), 0.5, atol=1e-6)
+
+
 # ---------------------------------------------------------------- the clip
 @pytest.mark.parametrize(
     ("p", "most", "clipped"),

@@ -11,6 +11,7 @@ from torch import Tensor, nn
 
 from ..annotations import Annotations
 from ..errors import ParameterError
+from ..result import Result
 from .batch import CrowdBatch
 from .crowd import Crowd
 from .simplex import log_mean
@@ -106,7 +107,7 @@ def starting_logits(crowd: Crowd, start: Start, *, scale: float = 1.0, form: str
     if start == "votes":
         confusion = vote_confusion(crowd)
     elif start == "dawid_skene":
-        confusion = _dawid_skene(crowd)
+        confusion = torch.tensor(dawid_skene(crowd).confusion, dtype=torch.float32)
     else:
         raise ParameterError(f"start must be eye, tanno, votes or dawid_skene, got {start!r}")
     return confusion.log() if form == "softmax" else torch.expm1(confusion).clamp_min(1e-6).log()
@@ -132,11 +133,11 @@ def expected_confusion(crowd: Crowd, posterior: Tensor, strength: float = 1.0) -
     return smoothed / smoothed.sum(2, keepdim=True)
 
 
-def _dawid_skene(crowd: Crowd) -> Tensor:
+def dawid_skene(crowd: Crowd) -> Result:
+    """What the labels alone say."""
     from ..aggregate.dawid_skene import DawidSkene
 
-    result = DawidSkene(max_iter=50, tol=1e-4).fit(annotations_of(crowd))
-    return torch.tensor(result.confusion, dtype=torch.float32)
+    return DawidSkene(max_iter=50, tol=1e-4).fit(annotations_of(crowd))
 
 
 def annotations_of(crowd: Crowd) -> Annotations:
