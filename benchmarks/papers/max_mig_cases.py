@@ -171,14 +171,18 @@ class Luna(_Cases):
     title = "Table 3 and Figure 4, LUNA16 (stand-in: an 85/15 pair of CIFAR-10)"
     world: ClassVar[World] = "luna"
     prior: ClassVar[str] = "dawid_skene"
-    priors: ClassVar[dict[str, Any]] = {"max_mig, votes": "votes", "max_mig, told": (0.85, 0.15)}
+    priors: ClassVar[dict[str, Any]] = {
+        "max_mig, even": "uniform",
+        "max_mig, votes": "votes",
+        "max_mig, told": (0.85, 0.15),
+    }
     breaks: ClassVar[str] = "balanced"
     about = (
         "LUNA16 is not at hand; trucks (85 %) and automobiles (15 %) of CIFAR-10 stand in for benign and malignant. "
         "Calling everything a truck is right in 86 %, so whether a method breaks is judged by the mean of both "
         "classes' accuracies. Max-MIG needs the classes' frequencies: *max_mig* takes Dawid-Skene's, *told* the true "
-        "ones (side information, as the paper allows), *votes* those of the votes, which mistakes make too even; the "
-        "paper learns them from there on, for which 15 epochs are too few."
+        "ones (side information, as the paper allows), *even* equal ones, *votes* those of the votes, which mistakes "
+        "make too even; the paper learns them from there on, for which 15 epochs are too few."
         + _SCALED.format(n="about 2,300 training images, 600 test images")
     )
 

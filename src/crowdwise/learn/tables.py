@@ -133,11 +133,11 @@ def expected_confusion(crowd: Crowd, posterior: Tensor, strength: float = 1.0) -
     return smoothed / smoothed.sum(2, keepdim=True)
 
 
-def dawid_skene(crowd: Crowd) -> Result:
+def dawid_skene(crowd: Crowd, *, max_iter: int = 50, tol: float = 1e-4) -> Result:
     """What the labels alone say."""
     from ..aggregate.dawid_skene import DawidSkene
 
-    return DawidSkene(max_iter=50, tol=1e-4).fit(annotations_of(crowd))
+    return DawidSkene(max_iter=max_iter, tol=tol).fit(annotations_of(crowd))
 
 
 def annotations_of(crowd: Crowd) -> Annotations:

@@ -3,8 +3,8 @@
     h_i = f(x_i),   g_i ∝ prior · exp(sum_w W[w, :, y_iw]),   K_ij = sum_c h_ic g_jc / prior_c
     maximise  mean_i ∂f(K_ii) - mean_{i≠j} f*(∂f(K_ij)),   at the truth the f-mutual information of x and labels
 
-Robust to copied and junk workers. Fails where the prior is far from the classes' frequencies: uneven classes need it
-said, or "dawid_skene". A batch of one has no pair i ≠ j: its second term is zero.
+Robust to copied and junk workers. Fails where the prior is far from the classes' frequencies: say them where you know
+them. A batch of one has no pair i ≠ j: its second term is zero.
 Cao et al. 2019, arXiv:1905.13436 (seed of W: eq. 2).
 """
 
@@ -12,7 +12,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Sequence
-from typing import Literal
+from typing import Literal, get_args
 
 import torch
 from torch import Tensor, nn
@@ -26,14 +26,15 @@ from ..processes import gather
 from ..tables import WorkerTable, dawid_skene
 
 Divergence = Literal["kl", "chi2", "js"]
+Prior = Literal["uniform", "votes", "dawid_skene", "learnt"]
 FLOOR = 1e-3  # a class prior stays above it, or above a tenth of its even share: K is bounded by 1 / prior
 
 
 class MaxMIG(CrowdMethod):
     """`divergence` is kl, chi2 (Pearson) or js.
 
-    `prior` is fixed ("uniform", "votes", "dawid_skene", whose class frequencies are nearer the truth's than those of
-    the votes, or a probability for each class in class order) or "learnt" from the votes on.
+    `prior` is fixed ("uniform"; class frequencies of the "votes" or, mostly nearer the truth's, of "dawid_skene"; or a
+    probability for each class in class order) or "learnt" from the votes on.
     """
 
     name = "max_mig"
@@ -44,7 +45,7 @@ class MaxMIG(CrowdMethod):
         crowd: Crowd,
         *,
         divergence: Divergence = "kl",
-        prior: Literal["uniform", "votes", "dawid_skene", "learnt"] | Sequence[float] = "uniform",
+        prior: Prior | Sequence[float] = "uniform",
         smoothing: float = 1e-4,
     ) -> None:
         check_number("smoothing", smoothing, above=0)
@@ -124,12 +125,12 @@ def _class_prior(crowd: Crowd, prior: str | Sequence[float]) -> Tensor:
         if len(given) != k or not bool((given > 0).all()) or abs(float(given.sum()) - 1) > 1e-4:
             raise ParameterError(f"prior must be {k} positive numbers that sum to 1, got {prior!r}")
         return given
-    known = ("uniform", "votes", "dawid_skene", "learnt")
-    if prior not in known:
-        raise ParameterError(f"prior must be {', '.join(known)} or a probability for each class, got {prior!r}")
+    if prior not in get_args(Prior):
+        known = ", ".join(get_args(Prior))
+        raise ParameterError(f"prior must be {known} or a probability for each class, got {prior!r}")
     if prior == "uniform" or not bool(crowd.labelled.any()):
         return torch.full((k,), 1 / k)
     share = crowd.soft_majority
-    if prior == "dawid_skene":
-        share = torch.tensor(dawid_skene(crowd).posterior, dtype=torch.float32)
+    if prior == "dawid_skene":  # to the end: frequencies settle last
+        share = torch.tensor(dawid_skene(crowd, max_iter=1000, tol=1e-6).posterior, dtype=torch.float32)
     return share[crowd.labelled].mean(0)
