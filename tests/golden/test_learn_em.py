@@ -31,6 +31,7 @@ from crowdwise.learn.methods.two_stage import TwoStage  # noqa: E402
 from crowdwise.learn.methods.weighted_doctor_net import WeightedDoctorNet  # noqa: E402
 from crowdwise.learn.simplex import clip_simplex  # noqa: E402
 from crowdwise.learn.sweep import Sweep  # noqa: E402
+from crowdwise.learn.tables import said_log_mean  # noqa: E402
 
 DIVERGENCES = ["kl", "chi2", "js"]
 
@@ -171,6 +172,17 @@ def test_dawid_skenes_prior_is_nearer_the_frequencies_than_the_votes():
     assert abs(rare["dawid_skene"] - 0.15) < (rare["votes"] - 0.15) / 2
     empty = Crowd.of(made.annotations.take(np.zeros(len(made.annotations.label), dtype=bool)))
     np.testing.assert_allclose(max_mig.MaxMIG(empty, prior="dawid_skene").log_prior().exp().detach(), 0.5, atol=1e-6)
+
+
+@pytest.mark.parametrize("m", [4, 60])  # few workers with many labels, many with few
+def test_beliefs_are_read_off_alike_however_many_workers_there_are(m):
+    votes = small_crowd(n=30, m=m, per_task=4)[0]
+    crowd = Crowd.of(votes)
+    batch = CrowdData(np.zeros((30, 2), dtype=np.float32), crowd).batch(torch.arange(30))
+    belief = torch.from_numpy(np.random.default_rng(1).gamma(2.0, size=(m, 3, 3))).float()
+    expected = digamma(belief.numpy()) - digamma(belief.sum(2, keepdim=True).numpy())
+    expected = expected[crowd.worker, :, crowd.label]
+    np.testing.assert_allclose(said_log_mean(belief, batch), expected, atol=1e-5)
 
 
 # ---------------------------------------------------------------- the clip
