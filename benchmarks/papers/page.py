@@ -57,6 +57,7 @@ def draw(plot: Plot, rows: pl.DataFrame, path: Path) -> None:
     for name, value in plot.where.items():
         rows = rows.filter(pl.col(name) == value)
     rows = rows.drop_nulls([plot.x, plot.y])
+    share = bool(rows[plot.y].is_between(0, 1).all())  # then no interval reaches beyond
     panels = rows[plot.panel].unique(maintain_order=True).to_list() if plot.panel else [None]
     figure, axes = plt.subplots(1, len(panels), figsize=(4.2 * len(panels), 3.2), squeeze=False, sharey=True)
     for axis, panel in zip(axes[0], panels, strict=True):
@@ -70,15 +71,16 @@ def draw(plot: Plot, rows: pl.DataFrame, path: Path) -> None:
                 student.ppf((1 + plot.level) / 2, len(v) - 1) * v.std(ddof=1) / len(v) ** 0.5 if len(v) > 1 else 0.0
                 for v in values
             ])  # fmt: skip
+            low, high = (np.clip(end, 0, 1) if share else end for end in (mean - wide, mean + wide))
             drawn = axis.plot(x, mean, marker="o", markersize=3, linewidth=1.2, label=str(line))
             if not isinstance(x[0], str):
-                axis.fill_between(x, mean - wide, mean + wide, alpha=0.15, color=drawn[0].get_color())
+                axis.fill_between(x, low, high, alpha=0.15, color=drawn[0].get_color())
         axis.set_xlabel(plot.x.replace("_", " "))
         if plot.log:
             axis.set_yscale("log")
         axis.set_title(plot.title if panel is None else str(panel), fontsize=9)
     axes[0][0].set_ylabel(plot.y.replace("_", " "))
-    axes[0][-1].legend(fontsize=7, frameon=False)
+    axes[0][-1].legend(fontsize=7, frameon=False, title="" if plot.line == "method" else plot.line, title_fontsize=7)
     figure.tight_layout()
     figure.savefig(path, metadata={"Date": None, "Creator": None})
     plt.close(figure)
