@@ -25,7 +25,7 @@ from .page import PAGE
 
 N, K, LABELS, D, SIZE = 50_000, 10, 5, 64, 128
 WORKERS = (10, 100, 1_000, 10_000)
-METHODS = ("ccem", "crowd_layer", "max_mig", "agg_net", "bayes_dgc")
+METHODS = ("ccem", "crowd_layer", "max_mig", "agg_net", "bayes_dgc", "doctor_net")
 ROUNDS, REPEATS = 3, 2
 
 
