@@ -8,15 +8,13 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
+from .. import data_folder
+
 
 @lru_cache(maxsize=2)
 def mnist(n_train: int, n_test: int, seed: int = 0) -> tuple[npt.NDArray[Any], ...]:
     """x[n, 28, 28], y, test x, test y: the same random subset for every run."""
-    import os
-    from pathlib import Path
-
-    folder = Path(os.environ.get("CROWDWISE_DATA", Path(__file__).parents[3] / "shared" / "data"))
-    with np.load(folder / "mnist" / "features.npz", allow_pickle=False) as found:
+    with np.load(data_folder() / "mnist" / "features.npz", allow_pickle=False) as found:
         parts = {name: found[name] for name in found.files}
     rng = np.random.default_rng(seed)
     out = []

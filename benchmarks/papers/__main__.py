@@ -8,6 +8,8 @@ import time
 import warnings
 from importlib import import_module
 
+from crowdwise.errors import CrowdwiseError
+
 from . import catalogue
 from .experiment import Cell, Experiment, Scale
 from .page import write
@@ -32,8 +34,11 @@ def main() -> None:
     for name in names:
         if name not in catalogue.EXPERIMENTS:
             parser.error(f"there is no experiment {name!r}; --list shows them")
-    for name in names:
-        run(load(catalogue.EXPERIMENTS[name]), args.scale, args.seeds, only_page=args.page)
+    try:
+        for name in names:
+            run(load(catalogue.EXPERIMENTS[name]), args.scale, args.seeds, only_page=args.page)
+    except CrowdwiseError as error:
+        parser.error(str(error))
     write_summary()
 
 

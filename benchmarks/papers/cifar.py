@@ -6,15 +6,14 @@ has something to learn. `--scale paper` trains on the images themselves.
 
 from __future__ import annotations
 
-import os
 from dataclasses import dataclass
 from functools import lru_cache
-from pathlib import Path
 from typing import Any
 
 import numpy as np
 import numpy.typing as npt
 
+from .. import data_folder
 from .experiment import Scale
 from .store import CACHE
 
@@ -52,8 +51,7 @@ class Images:
 @lru_cache(maxsize=1)
 def raw() -> Images:
     """x[n, 3, 32, 32] in 0..1."""
-    folder = Path(os.environ.get("CROWDWISE_DATA", Path(__file__).parents[3] / "shared" / "data"))
-    with np.load(folder / "cifar10n" / "features.npz", allow_pickle=False) as found:
+    with np.load(data_folder() / "cifar10n" / "features.npz", allow_pickle=False) as found:
         parts: dict[str, Any] = {name: found[name] for name in ("train_x", "train_y", "test_x", "test_y")}
     x, test = (parts[f"{p}_x"].transpose(0, 3, 1, 2).astype(np.float32) / 255 for p in ("train", "test"))
     return Images(x, parts["train_y"].astype(np.int64), test, parts["test_y"].astype(np.int64))

@@ -63,9 +63,8 @@ def _once(path: Path, env: dict[str, str]) -> float:
 def _bluebird(plan: Plan) -> tuple[Path, str]:
     """The data set, or a simulated file of its size: 108 tasks, 39 workers, everyone labels everything."""
     folder = os.environ.get("CROWDWISE_DATA")
-    for home in [Path(folder)] if folder else [child.ROOT.parent / "shared" / "data"]:
-        if (home / BLUEBIRD).exists():
-            return home / BLUEBIRD, BLUEBIRD
+    if folder and (Path(folder) / BLUEBIRD).exists():
+        return Path(folder) / BLUEBIRD, BLUEBIRD
     size = Size(108, 39, 39, 2)
     return _simulated(plan, size), f"simulated, {size}"
 
