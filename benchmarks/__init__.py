@@ -3,15 +3,22 @@
 import os
 from pathlib import Path
 
-# The real data sets: where CROWDWISE_DATA says, else in the folder beside the repository if it is there.
-_BESIDE = Path(__file__).resolve().parents[2] / "shared" / "data"
-if _BESIDE.is_dir():
-    os.environ.setdefault("CROWDWISE_DATA", str(_BESIDE))
+ROOT = Path(__file__).resolve().parents[1]
+DOCS = ROOT / "docs" / "benchmarks"
+
+
+def found_data() -> Path | None:
+    """The folder of the real data sets: CROWDWISE_DATA, else the one beside the repository, else nothing."""
+    folder = Path(os.environ.get("CROWDWISE_DATA") or ROOT.parent / "shared" / "data")
+    return folder if folder.is_dir() else None
 
 
 def data_folder() -> Path:
-    """The folder of the real data sets."""
-    found = os.environ.get("CROWDWISE_DATA")
-    if not found:
+    """The same for who cannot do without."""
+    if (found := found_data()) is None:
         raise SystemExit("the real data sets are not here: set CROWDWISE_DATA to their folder")
-    return Path(found)
+    return found
+
+
+if (_folder := found_data()) is not None:
+    os.environ["CROWDWISE_DATA"] = str(_folder)  # for crowdwise.datasets

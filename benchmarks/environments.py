@@ -8,7 +8,7 @@ import venv
 from dataclasses import dataclass
 from pathlib import Path
 
-ROOT = Path(__file__).resolve().parents[1]
+from . import ROOT
 
 
 @dataclass(frozen=True)

@@ -6,8 +6,6 @@ import platform
 from importlib.metadata import version
 from pathlib import Path
 
-DOCS = Path(__file__).resolve().parents[1] / "docs" / "benchmarks"
-
 
 def table(header: list[str], rows: list[list[str]]) -> str:
     """A table of text."""

@@ -2,12 +2,10 @@
 
 from __future__ import annotations
 
-import os
-from pathlib import Path
-
 import hypothesis
 import numpy as np
 import pytest
+from benchmarks import found_data
 from hypothesis import strategies as st
 
 import crowdwise as cw
@@ -19,22 +17,9 @@ hypothesis.settings.register_profile(
 )
 hypothesis.settings.load_profile("crowdwise")
 
-ROOT = Path(__file__).resolve().parent.parent
-
-
-def data_folder() -> Path | None:
-    """CROWDWISE_DATA, else the folder beside the repository, else nothing."""
-    given = os.environ.get("CROWDWISE_DATA")
-    folder = Path(given) if given else ROOT.parent / "shared" / "data"
-    return folder if folder.is_dir() else None
-
-
-if (_folder := data_folder()) is not None:
-    os.environ["CROWDWISE_DATA"] = str(_folder)
-
 
 def pytest_collection_modifyitems(items):
-    if data_folder() is None:
+    if found_data() is None:
         skip = pytest.mark.skip(reason="the real data sets are not here: set CROWDWISE_DATA to their folder")
         for item in items:
             if "data" in item.keywords:

@@ -8,7 +8,7 @@ import tempfile
 from pathlib import Path
 from typing import Any
 
-from ..environments import ROOT
+from .. import ROOT
 
 
 class JobError(RuntimeError):

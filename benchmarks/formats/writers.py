@@ -17,12 +17,13 @@ from typing import Any
 
 import crowdwise as cw
 
-from ..environments import ROOT, Environment
+from .. import DOCS
+from ..environments import Environment
 from .ours import GIVEN
 from .page import page
 from .running import JobError, answer_of
 
-PAGE = ROOT / "docs" / "benchmarks" / "formats.md"
+PAGE = DOCS / "formats.md"
 
 
 @dataclass(frozen=True)

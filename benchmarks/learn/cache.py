@@ -9,7 +9,9 @@ import json
 from pathlib import Path
 from typing import Any
 
-FOLDER = Path(__file__).parents[2] / ".cache"
+from .. import ROOT
+
+FOLDER = ROOT / ".cache"
 
 
 class Runs:

@@ -1,5 +1,5 @@
 """Where the figures of learning go; every benchmark here rewrites its own section of the page."""
 
-from ..markdown import DOCS
+from .. import DOCS
 
 PAGE = DOCS / "learn.md"

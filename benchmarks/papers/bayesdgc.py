@@ -94,7 +94,7 @@ class _Fractions(Experiment):
                 holds = first > n / 2
                 why = self.why if abs(lead).max() > 1 else "all leads are below a point, which is noise"
                 out.append(judged(f"BayesDGC ahead {whom} in {title}", "figure only (most points)", said, lead.tolist(),
-                                  holds, "" if holds else why, only=first < n))  # fmt: skip
+                                  holds, why, only=first < n))  # fmt: skip
         return out
 
 

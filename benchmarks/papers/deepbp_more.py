@@ -133,10 +133,8 @@ models. The figure's second half, on faces, is not repeated: that set is not at 
             faint = not clear(
                 part.filter(pl.col("labels_per_task").is_in([few, many])), "classifier", "labels_per_task"
             )
-            why = "the difference is below two standard errors" if faint else ""
-            out.append(
-                judged(text, "figure only", said, list(found.values()), found[few] > found[many], why, only=faint)
-            )
+            more = found[few] > found[many]
+            out.append(judged(text, "figure only", said, list(found.values()), more, faint=faint))
         return out
 
 

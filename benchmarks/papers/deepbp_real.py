@@ -186,9 +186,9 @@ so many who label all 500 by a coin, models believe in Beta(2, 1.3). A layer of 
             there = {"panel": panel, "x": x}
             scores = {w: mean_of(rows, "classifier", {**there, "method": w}) for w in ("MV", *self.learners)}
             lead = scores["deep_bp"] - max(v for w, v in scores.items() if w != "deep_bp")
-            why = "" if abs(lead) > 0.01 else f"{100 * lead:+.1f} points to the next, which is noise"
+            near = "" if abs(lead) > 0.01 else f"{100 * lead:+.1f} points to the next, which is noise"
             out.append(judged(f"{text} (classifier)", "figure only", percents(scores), list(scores.values()), lead > 0,
-                              why, only=lead < 0.01))  # fmt: skip
+                              remark=near, only=lead < 0.01))  # fmt: skip
         ends = {w: [100 * mean_of(rows, "labels", {"panel": "spammers", "x": x, "method": w}) for x in (0.0, 4.0)]
                 for w in ("deep_mf", "deep_bp")}  # fmt: skip
         lost = {w: a - b for w, (a, b) in ends.items()}

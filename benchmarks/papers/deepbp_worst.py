@@ -109,7 +109,7 @@ start: the bound itself prefers it. 100 seeds, as in the paper."""
             judged("in the worst run MF is far below BP, in the typical one it is not", "figure only", worst,
                    mf["worst"] + bp["worst"], place is not None),
             judged("where MF fails it takes the spammer for an adversary", "figure only",
-                   f"{taken:.0f} % of the failures", [taken], taken > 50, "" if taken > 50 else why),
+                   f"{taken:.0f} % of the failures", [taken], taken > 50, why),
         ]  # fmt: skip
 
 
@@ -172,7 +172,7 @@ same two-coin prior and for the one-coin prior that made the crowd (Liu et al. 2
                 f"{prior}: accuracy grows with the samples and comes near the exact messages", "figure only",
                 f"10 samples {few:.1f}, 400 {many:.1f}; exact two-coin {exact:.1f}, one-coin {tied:.1f}",
                 [few, many, exact, tied], many > few and abs(exact - many) < 1,
-                "" if abs(tied - many) < 1 else "near the exact two-coin messages; the one-coin ones, which fit the "
-                "crowd, stay ahead",
+                remark="" if abs(tied - many) < 1 else
+                "near the exact two-coin messages; the one-coin ones, which fit the crowd, stay ahead",
             ))  # fmt: skip
         return out

@@ -17,6 +17,7 @@ from crowdwise.learn.vgg import vgg16
 from .cifar import Images, features, raw
 from .experiment import Cell, Claim, Experiment, Scale, device, mean_table
 from .experts import CASES, World, labels, votes
+from .verdict import judged
 
 METHODS = {"MV": "vanilla", "crowd_layer": "crowd_layer", "doctor_net": "doctor_net", "agg_net": "agg_net",
            "max_mig": "max_mig"}  # fmt: skip
@@ -99,28 +100,25 @@ class _Cases(Experiment):
         em = [at(c, "agg_net", self.breaks) for c in ("1H", "2H", "3H")]
         published = PUBLISHED[self.world]["max_mig"][0][:3]
         out = [
-            _claim("training on the vote breaks under a naive majority (1H → 2H)", "figure only",
-                   f"{mv[0]:.1f} → {mv[1]:.1f}", mv[1] < mv[0] - 5),
-            _claim("deep EM breaks under correlated mistakes (1H → 3H)",
+            judged("training on the vote breaks under a naive majority (1H → 2H)", "figure only",
+                   f"{mv[0]:.1f} → {mv[1]:.1f}", mv, mv[1] < mv[0] - 5),
+            judged("deep EM breaks under correlated mistakes (1H → 3H)",
                    f"{PUBLISHED[self.world]['agg_net'][0][0]} → {PUBLISHED[self.world]['agg_net'][0][2]}",
-                   f"{em[0]:.1f} → {em[2]:.1f}", em[2] < em[0] - 3),
+                   f"{em[0]:.1f} → {em[2]:.1f}", em, em[2] < em[0] - 3),
         ]  # fmt: skip
-        for method in ("max_mig", *(name for name in self.priors if name.endswith("told"))):
+        told = {"max_mig": ""} | {m: ", told the classes' frequencies" for m in self.priors if m.endswith("told")}
+        for method, added in told.items():
             flat = [at(c, method) for c in ("1H", "2H", "3H")]
             gain = [at(c, method, "dc") - at(c, method) for c in CASES]
-            spread, added = max(flat) - min(flat), ", told the classes' frequencies" * ("," in method)
+            spread = max(flat) - min(flat)
             why = "the classes' frequencies are not known well enough" if self.priors else ""
             out += [
-                _claim(f"Max-MIG is flat over the three cases (spread in points, H){added}",
-                       f"{max(published) - min(published):.1f}", f"{spread:.1f}", spread <= 3, why),
-                _claim(f"the forecaster is above the classifier (gain in points over the six cases){added}", "2 to 12",
-                       f"{min(gain):.1f} to {max(gain):.1f}", min(gain) > 0, why),
+                judged(f"Max-MIG is flat over the three cases (spread in points, H){added}",
+                       f"{max(published) - min(published):.1f}", f"{spread:.1f}", flat, spread <= 3, why),
+                judged(f"the forecaster is above the classifier (gain in points over the six cases){added}", "2 to 12",
+                       f"{min(gain):.1f} to {max(gain):.1f}", gain, min(gain) > 0, why),
             ]  # fmt: skip
         return out
-
-
-def _claim(text: str, published: str, ours: str, holds: bool, why: str = "") -> Claim:
-    return Claim(text, published, ours, "reproduced" if holds else "not reproduced", "" if holds else why)
 
 
 @lru_cache(maxsize=2)

@@ -139,8 +139,8 @@ start flat (100 pseudo-counts) or, as in the authors' code, at the vote's confus
         holds = won > len(flat) / 2 and mean["agg_net"] < 0.1
         said = ", ".join(f"{m} {v:.2f}" for m, v in mean.items())
         text = "maximum likelihood follows the copies, Max-MIG the expert (bits)"
-        why = f"from a flat start in {won} of {len(flat)} runs; from the vote's start training stays with the copies"
-        return [judged(text, "proved", said, list(mean.values()), holds, why, only=won < len(flat))]
+        how = f"from a flat start in {won} of {len(flat)} runs; from the vote's start training stays with the copies"
+        return [judged(text, "proved", said, list(mean.values()), holds, remark=how, only=won < len(flat))]
 
 
 def _bits(truth: npt.NDArray[np.int64], p: npt.NDArray[np.float64]) -> float:

@@ -7,10 +7,10 @@ from pathlib import Path
 
 import polars as pl
 
+from .. import DOCS, ROOT
 from .experiment import Cell, Experiment, Row, Scale
 
-ROOT = Path(__file__).parents[2]
-PAGES = ROOT / "docs" / "benchmarks" / "papers"
+PAGES = DOCS / "papers"
 CACHE = ROOT / ".cache" / "papers"
 
 

@@ -6,7 +6,8 @@ from importlib import import_module
 
 import polars as pl
 
-from ..markdown import DOCS, table, write_section
+from .. import DOCS
+from ..markdown import table, write_section
 from . import catalogue
 from .store import PAGES
 

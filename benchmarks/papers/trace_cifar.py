@@ -116,13 +116,13 @@ MNIST. CM error: squared differences over workers × classes."""
                 judged(f"{labels}: trace ahead of every method that has no matrices by gradient",
                        f"{published[0]}; best other {max(theirs.values())}",
                        f"{hit['trace']:.1f}; " + ", ".join(f"{w} {hit[w]:.1f}" for w in theirs), [hit["trace"], *rest],
-                       first, "" if first or not plain else solved),
+                       first, solved if plain else ""),
                 judged(f"{labels}: trace's CM error (× 100) below those of EM and MBEM",
                        f"{TABLE1['trace'][place + 1]}", ", ".join(f"{w} {error[w]:.2f}" for w in WITH_CONFUSION),
-                       [error[w] for w in WITH_CONFUSION], near, "" if near or not plain else solved),
+                       [error[w] for w in WITH_CONFUSION], near, solved if plain else ""),
                 judged(f"{labels}: the trace itself adds to accuracy and lowers the CM error",
                        f"{published[0] - published[1]:+.1f} points", f"{more:+.1f} points, CM error {less:+.2f}",
-                       [more, less], more > 0 > less, "" if more > 0 > less else "within a standard deviation"),
+                       [more, less], more > 0 > less, "within a standard deviation"),
             ]  # fmt: skip
         return out
 

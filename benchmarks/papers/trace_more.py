@@ -72,9 +72,7 @@ net as for Figures 6 and 10."""
             [a for found in by.values() for a in found.values()],
         )
         span, large = max(stable) - min(stable), by["trace"][1.0]
-        why = (
-            "" if span < 2 else f"{span:.1f} points apart, less than single runs scatter at .001 and at .1; best at .01"
-        )
+        why = f"{span:.1f} points apart, less than single runs scatter at .001 and at .1; best at .01"
         return [
             judged("trace is stable for λ from .001 to .1 (accuracy)", "figure only", said["trace"], stable, span < 2,
                    why),
@@ -135,14 +133,11 @@ Figures 6 and 10."""
         said = ", ".join(f"{w} {a:.1f} → {b:.1f}" for w, (a, b) in hit.items())
         faint = {value: not clear(rows.filter(pl.col("method") == "trace"), value, "dominance")
                  for value in ("accuracy", "cm_error")}  # fmt: skip
-        noise = "the difference is below two standard errors"
         return [
             judged("without dominance trace falls, more than the oracle does (accuracy)", "figure only", said,
-                   list(lost.values()), lost["trace"] > max(lost["oracle"], 0) + 2, noise * faint["accuracy"],
-                   only=faint["accuracy"]),
+                   list(lost.values()), lost["trace"] > max(lost["oracle"], 0) + 2, faint=faint["accuracy"]),
             judged("without dominance trace's CM error rises (× 100)", "figure only",
-                   f"{error[0]:.2f} → {error[1]:.2f}", error, error[1] > error[0], noise * faint["cm_error"],
-                   only=faint["cm_error"]),
+                   f"{error[0]:.2f} → {error[1]:.2f}", error, error[1] > error[0], faint=faint["cm_error"]),
         ]  # fmt: skip
 
 
@@ -200,16 +195,9 @@ confusions at 1e-2, the epoch kept is chosen by held-out labels."""
         for name in rows["set"].unique(maintain_order=True):
             r = {w: mean_of(rows, "r", {"set": name, "method": w}) for w in self.methods}
             said = ", ".join(f"{w} {v:.2f}" for w, v in r.items())
-            holds = r["trace"] > 0.7
-            why = (
-                ""
-                if holds
-                else (
-                    f"true skills are known from few labels: even the real ones would have about {_ceiling(name):.2f}"
-                )
-            )
+            why = f"true skills are known from few labels: even the real ones would have about {_ceiling(name):.2f}"
             out.append(judged(f"{name}: trace's skills follow the true ones (correlation above .7)", "figure only",
-                              said, list(r.values()), holds, why))  # fmt: skip
+                              said, list(r.values()), r["trace"] > 0.7, why))  # fmt: skip
         return out
 
     def plots(self) -> list[Plot]:

@@ -111,7 +111,7 @@ for the training images, from features and labels together."""
             judged("COINNet first", "figure only", percents(at), list(at.values()), gap > 0,
                    f"gap to the best rival {100 * gap:+.2f} points, standard error of a mean {100 * error:.2f}"),
             judged("methods that model the workers ahead of training on the vote", "figure only", percents(at),
-                   list(at.values()), ahead, "" if ahead else
+                   list(at.values()), ahead,
                    f"training on the truth itself is {100 * (at['truth'] - at['vanilla']):.1f} points ahead of the "
                    "vote, which is right in 91 %: the net is the limit here, not the labels"),
         ]  # fmt: skip

@@ -177,7 +177,7 @@ def removal_claim(rows: pl.DataFrame, where: dict[str, Any], share: float, varia
     holds = mine >= max(at["MMSR"], at["DS"]) - 1e-9 and mine > 0.5
     place = f"{where['set']}: " if where else ""
     text = f"{place}Alg. 1 {variant} + DS at least as good as MMSR and DS under {share:.0%} colluders"
-    return judged(text, "figure only", percents(at), list(at.values()), holds, "" if holds else _why(at, mine))
+    return judged(text, "figure only", percents(at), list(at.values()), holds, _why(at, mine))
 
 
 def _why(at: dict[str, float], mine: float) -> str:

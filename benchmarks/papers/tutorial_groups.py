@@ -123,7 +123,7 @@ the groups were found, so none is preferred: the published figure counts as met 
             judged("GA-DS with J = 7 groups (bar 90)", "91.6 (DS 87.96)", percents({"DS": at["DS"], **seven}),
                    [at["DS"], *seven.values()], met == 3, why),
             judged("GA-DS above DS when J is not known", "not shown", percents({"DS": at["DS"], "found": found}),
-                   [at["DS"], found], gain, "" if gain else alone),
+                   [at["DS"], found], gain, alone),
             judged("a vote over groups is below the vote (GA-MV < MV at J = 7)", "72.22 < 75.92",
                    percents({**votes_at, "MV": at["MV"]}), [*votes_at.values(), at["MV"]],
                    max(votes_at.values()) < at["MV"]),
@@ -244,8 +244,7 @@ families."""
                 mine = at[f"GA-DS {how}"]
                 holds = mine > at["DS"] and (level == "poor" or mine > at["MV"])
                 text = f"{level} classifiers, {words}: GA-DS ahead of DS" + (" and MV" if level == "good" else "")
-                why = "" if holds else MISSED[level]
-                out.append(judged(text, published, percents(at), list(at.values()), holds, why, only=True))
+                out.append(judged(text, published, percents(at), list(at.values()), holds, MISSED[level], only=True))
         return out
 
 

@@ -118,12 +118,11 @@ on that seed it was chosen with the test figures in view. CM error: against the 
             geo = min(at["geo_crowd_net_f"], at["geo_crowd_net_w"])
             rest = max(v for m, v in at.items() if not m.startswith("geo"))
             stages = max(at["MV, then a net"], at["DS, then a net"])
-            ahead, shorter = geo > rest, at["ccem"] > stages
             out += [
                 judged(f"GeoCrowdNet (F) and (W) both ahead of the others, M = {workers}", "figure only", percents(at),
-                       list(at.values()), ahead, "" if ahead else VOLUME),
+                       list(at.values()), geo > rest, VOLUME),
                 judged(f"end-to-end learning (ccem) ahead of two stages, M = {workers}", "figure only",
                        percents({"ccem": at["ccem"], "best two-stage": stages}),
-                       list(at.values()), shorter, "" if shorter else COUNTED),
+                       list(at.values()), at["ccem"] > stages, COUNTED),
             ]  # fmt: skip
         return out

@@ -86,7 +86,7 @@ learn the labels by heart then (AUC .92, classifier 80 %), so that its rate is c
         hit = {m: mean_of(rows, "accuracy", {"share": 0.2, "method": m}) for m in SCORES[:3]}
         found = at["COINNet score"] > 0.95
         # The theorem wants a penalty that leaves corrections at outliers only, and a net that has found the truth.
-        why = "" if found else "most are found, not all: where misled workers agree with the net nothing is to be seen"
+        why = "most are found, not all: where misled workers agree with the net nothing is to be seen"
         return [
             judged("outliers are found (AUC × 100, 10 % outliers; exact detection in the theorem)", "theorem",
                    percents(at), list(at.values()), found, why),

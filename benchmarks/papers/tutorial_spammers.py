@@ -88,8 +88,7 @@ view."""
             holds = all(g >= -1e-9 for g in gains.values())
             text = f"removing spammers does not harm {fused}, and helps on bluebird and web (points)"
             holds = holds and gains["bluebird"] > 0
-            why = "" if holds else WHY[fused]
-            out.append(judged(text, old, said, list(gains.values()), holds, why))
+            out.append(judged(text, old, said, list(gains.values()), holds, WHY[fused]))
         return out
 
 
@@ -189,7 +188,7 @@ after one in six of the weak honest ones was flagged."""
         sure = {what: mean_of(part, what, where) for what in ("sensitivity", "specificity")}
         text = f"few spammers are taken for honest, no honest worker for a spammer ({honest} workers)"
         holds = sure["sensitivity"] > 0.9 and sure["specificity"] > 0.999
-        why = "" if holds else "two clusters are always made; with few spammers weak honest workers fill the second"
+        why = "two clusters are always made; with few spammers weak honest workers fill the second"
         return judged(text, "figure only", percents(sure), list(sure.values()), holds, why)
 
 

@@ -11,6 +11,8 @@ import polars as pl
 
 from .experiment import Claim
 
+FAINT = "the difference is below two standard errors"
+
 
 def mean_of(rows: pl.DataFrame, value: str, where: Mapping[str, Any]) -> float:
     """Mean of a column over the rows of a condition; nan where there are none."""
@@ -34,13 +36,26 @@ def clear(rows: pl.DataFrame, value: str, by: str) -> bool:
 
 
 def judged(
-    text: str, published: str, ours: str, figures: Sequence[float], holds: bool, why: str = "", *, only: bool = False
+    text: str,
+    published: str,
+    ours: str,
+    figures: Sequence[float],
+    holds: bool,
+    why: str = "",
+    *,
+    remark: str = "",
+    only: bool = False,
+    faint: bool = False,
 ) -> Claim:
-    """The claim; `only` where the effect is the paper's but the figures are not comparable."""
+    """The claim, and `why` where it fails or a `remark` in any case.
+
+    `only` where the effect is the paper's but the figures are not comparable; `faint` where it lies within the noise.
+    """
     if not figures or any(math.isnan(f) for f in figures):
         return Claim(text, published, "", "not run")
-    yes = "reproduced in direction" if only else "reproduced"
-    return Claim(text, published, ours, yes if holds else "not reproduced", why)  # type: ignore[arg-type]
+    yes = "reproduced in direction" if only or faint else "reproduced"
+    reason = FAINT if faint else remark or ("" if holds else why)
+    return Claim(text, published, ours, yes if holds else "not reproduced", reason)  # type: ignore[arg-type]
 
 
 def percents(named: Mapping[str, float]) -> str:

@@ -13,12 +13,13 @@ import polars as pl
 
 import crowdwise as cw
 
+from .. import DOCS
 from ..speed import machine
 from . import bp_mf, ours, peer, planted, resample, sets
-from .cells import HOME, ROOT
+from .cells import HOME
 from .page import page
 
-PAGE = ROOT / "docs" / "benchmarks" / "aggregation.md"
+PAGE = DOCS / "aggregation.md"
 KINDS = ("fits", "redundancy", "tasks", "workers", "planted")
 
 

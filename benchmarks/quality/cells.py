@@ -6,12 +6,12 @@ import hashlib
 import inspect
 import json
 from collections.abc import Callable
-from pathlib import Path
 from typing import Any
 
 from crowdwise import registry
 
-ROOT = Path(__file__).resolve().parents[2]
+from .. import ROOT
+
 HOME = ROOT / "bench-results" / "quality"
 
 

@@ -9,6 +9,7 @@ from typing import Any
 
 import numpy as np
 
+from .. import ROOT
 from ..speed import peers
 from . import cells, sets
 from .score import hits, score
@@ -65,7 +66,7 @@ class _Process:
         if self.process is None:
             env = {**os.environ, "OMP_NUM_THREADS": "1", "OPENBLAS_NUM_THREADS": "1"}
             self.process = subprocess.Popen(
-                self.command, cwd=cells.ROOT, env=env, stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True
+                self.command, cwd=ROOT, env=env, stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True
             )
         assert self.process.stdin is not None
         assert self.process.stdout is not None

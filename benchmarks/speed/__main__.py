@@ -8,8 +8,8 @@ import tempfile
 import time
 from pathlib import Path
 
+from .. import DOCS
 from . import machine
-from .child import ROOT
 from .cli import cli
 from .crowdlab import crowdlab
 from .em import em, squarem
@@ -34,7 +34,7 @@ SECTIONS = {
     "methods": methods,
     "million": million,
 }
-PAGE = ROOT / "docs" / "benchmarks" / "speed.md"
+PAGE = DOCS / "speed.md"
 
 
 def main() -> None:

@@ -15,7 +15,8 @@ import sys
 from pathlib import Path
 from typing import Any
 
-ROOT = Path(__file__).resolve().parents[2]
+from .. import ROOT
+
 _MARK = "@@result "
 
 

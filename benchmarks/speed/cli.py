@@ -9,6 +9,7 @@ import tempfile
 import time
 from pathlib import Path
 
+from .. import ROOT
 from . import child
 from .data import Size, load
 from .plan import Plan
@@ -51,7 +52,7 @@ def _times(path: Path, rounds: int) -> tuple[float, float]:
 def _once(path: Path, env: dict[str, str]) -> float:
     start = time.perf_counter()
     done = subprocess.run(
-        [*COMMAND, str(path)], cwd=child.ROOT, env={**os.environ, **env}, capture_output=True, text=True, check=False
+        [*COMMAND, str(path)], cwd=ROOT, env={**os.environ, **env}, capture_output=True, text=True, check=False
     )
     took = time.perf_counter() - start
     if done.returncode:

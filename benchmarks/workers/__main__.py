@@ -14,10 +14,10 @@ import numpy as np
 import crowdwise as cw
 from crowdwise.workers.agreement import krippendorff_alpha
 
+from .. import DOCS
 from ..markdown import table
 from . import coverage, flags
 
-ROOT = Path(__file__).resolve().parents[2]
 METHOD = "hierarchical"
 CROWDS = {
     "K = 2, even classes": (2, None),
@@ -153,7 +153,7 @@ Krippendorff's alpha of 1,000,000 labels, ten classes: {seconds:.2f} CPU seconds
 
 def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__)
-    parser.add_argument("-o", "--output", type=Path, default=ROOT / "docs" / "benchmarks" / "workers.md")
+    parser.add_argument("-o", "--output", type=Path, default=DOCS / "workers.md")
     parser.add_argument("--quick", action="store_true", help="two seeds and twenty crowds")
     options = parser.parse_args()
     warnings.simplefilter("ignore", cw.CrowdwiseWarning)

@@ -16,7 +16,7 @@ from .errors import DataError, ParameterError
 from .io.coding import NUMBERS, Coded, Duplicates, UnknownClasses, encode
 from .ledger import Ledger
 from .maths.order import offsets
-from .vocabulary import Codes, as_series, lookup, quote, recode, sorted_vocabulary, union
+from .vocabulary import Codes, codes_of, recode, sorted_vocabulary, union
 
 
 @dataclass(frozen=True, eq=False, repr=False)
@@ -68,16 +68,8 @@ class Annotations:
         """From three equally long columns; `tasks`, `workers`, `classes` may name more than the rows mention."""
         columns = {"task": task, "worker": worker, "label": label, "weight": weight, "time": time}
         columns |= {"duration": duration, "confidence": confidence}
-        return cls._of(
-            encode(
-                columns,
-                duplicates=duplicates,
-                unknown_classes=unknown_classes,
-                tasks=tasks,
-                workers=workers,
-                classes=classes,
-            )
-        )
+        known = {"tasks": tasks, "workers": workers, "classes": classes}
+        return cls._of(encode(columns, duplicates=duplicates, unknown_classes=unknown_classes, **known))
 
     @classmethod
     def from_frame(
@@ -226,9 +218,8 @@ class Annotations:
         for name, wanted, codes in (("tasks", tasks, self.task), ("workers", workers, self.worker)):
             if wanted is None:
                 continue
-            chosen = self._codes_of(wanted, name)
             member = np.zeros(len(vocabularies[name]), dtype=bool)
-            member[chosen] = True
+            member[codes_of(vocabularies[name], wanted, name)] = True
             keep &= member[codes]
             vocabularies[name] = vocabularies[name].filter(pl.Series(member))
         part = self.take(keep)
@@ -300,11 +291,3 @@ class Annotations:
         from .io.describe import describe
 
         return describe(self)
-
-    def _codes_of(self, wanted: Iterable[Any], name: str) -> Codes:
-        series = as_series(wanted, name)
-        codes, known = lookup(getattr(self, name), series)
-        if not known.all():
-            missing = series.filter(~pl.Series(known))
-            raise DataError(f"{len(missing)} {name} are not in the annotations: {quote(missing)}")
-        return codes

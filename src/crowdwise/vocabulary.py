@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterable
 from typing import Any
 
 import numpy as np
@@ -88,6 +89,16 @@ def lookup(vocabulary: pl.Series, values: pl.Series) -> tuple[Codes, npt.NDArray
     joined = pl.DataFrame({"value": values}).join(table, on="value", how="left", maintain_order="left")
     codes = joined["code"]
     return codes.fill_null(0).to_numpy().astype(np.int32), codes.is_not_null().to_numpy()
+
+
+def codes_of(vocabulary: pl.Series, wanted: Iterable[Any], name: str) -> Codes:
+    """The codes of these values, all of which must be known."""
+    series = as_series(wanted, name)
+    codes, known = lookup(vocabulary, series)
+    if not known.all():
+        missing = series.filter(~pl.Series(known))
+        raise DataError(f"{len(missing)} {name} are not in the annotations: {quote(missing)}")
+    return codes
 
 
 def recode(codes: Codes, old: pl.Series, new: pl.Series) -> Codes:

@@ -7,12 +7,11 @@ import warnings
 
 import numpy as np
 import pytest
+from benchmarks import ROOT
 
 import crowdwise as cw
 from crowdwise.maths import chance
 from crowdwise.workers import agreement, krippendorff_alpha, pair_table
-
-from ..conftest import ROOT
 
 # Made with irrCAC 0.4.4 in an environment of its own (it cannot live beside numba): tables of 1..K, 0 = no label.
 FROZEN = json.loads((ROOT / "tests" / "golden" / "irrcac.json").read_text(encoding="utf-8"))

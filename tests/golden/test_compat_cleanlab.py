@@ -7,11 +7,10 @@ import sys
 
 import numpy as np
 import pytest
+from benchmarks import ROOT, found_data
 
 import crowdwise as cw
 from crowdwise.compat.cleanlab import get_label_quality_multiannotator
-
-from ..conftest import ROOT, data_folder
 
 PEER = ROOT / ".venvs" / "cleanlab" / ("Scripts/python.exe" if sys.platform == "win32" else "bin/python")
 JOB = """
@@ -33,8 +32,8 @@ def test_consensus_and_scores_are_cleanlabs(name, tmp_path):
     from sklearn.pipeline import make_pipeline
     from sklearn.preprocessing import StandardScaler
 
-    votes = cw.read(data_folder() / name / "labels.csv")
-    stored = np.load(data_folder() / name / "features.npz")
+    votes = cw.read(found_data() / name / "labels.csv")
+    stored = np.load(found_data() / name / "features.npz")
     row = {task: i for i, task in enumerate(stored["train_task"].tolist())}
     x = stored["train_x"][[row[task] for task in votes.tasks.to_list()]].astype(float)
     y = cw.MajorityVote().fit(votes).labels

@@ -13,12 +13,12 @@ import sys
 from unittest.mock import ANY
 
 import pytest
+from benchmarks import ROOT, found_data
 
-from ..conftest import ROOT, data_folder
 from . import compat_cases, signatures
 
 FROZEN = json.loads((ROOT / "tests" / "golden" / "compat_crowdkit.json").read_text(encoding="utf-8"))
-DATA = data_folder()
+DATA = found_data()
 PEER = ROOT / ".venvs" / "crowd-kit" / ("Scripts/python.exe" if sys.platform == "win32" else "bin/python")
 # What is mended on purpose (see the docstrings): the history that "addition" keeps.
 MENDED = {"DawidSkene addition": ("errors_",)}

@@ -5,11 +5,10 @@ from __future__ import annotations
 import json
 
 import pytest
+from benchmarks import ROOT
 
 import crowdwise as cw
 from crowdwise.io.formats import FORMATS
-
-from ..conftest import ROOT
 
 FOLDER = ROOT / "tests" / "written"
 FILES = [
