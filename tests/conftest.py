@@ -63,10 +63,10 @@ def build(crowd, **kwargs) -> cw.Annotations:
     return cw.Annotations.from_arrays(task, worker, label, tasks=range(n), workers=range(m), classes=range(k), **kwargs)
 
 
-def planted(n=300, m=20, k=3, labels=5, seed=0, low=0.55, high=0.95):
+def planted(n=300, m=20, k=3, labels=5, seed=0, low=0.55, high=0.95, prior=None):
     """A one-coin crowd: annotations and truth codes."""
     rng = np.random.default_rng(seed)
-    truth = rng.integers(k, size=n)
+    truth = rng.integers(k, size=n) if prior is None else rng.choice(k, n, p=prior)
     skill = rng.uniform(low, high, m)
     labels = min(labels, m)
     task = np.repeat(np.arange(n), labels)

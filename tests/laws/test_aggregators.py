@@ -4,9 +4,10 @@ from __future__ import annotations
 
 import warnings
 from contextlib import nullcontext
-from dataclasses import fields
+from dataclasses import fields, replace
 
 import numpy as np
+import polars as pl
 import pytest
 from hypothesis import given, reject
 from hypothesis import strategies as st
@@ -216,3 +217,19 @@ def test_a_vote_of_weight_two_is_two_votes(name):
     heavy = cw.Annotations.from_arrays(frame["task"], frame["worker"], frame["label"], weight=weight)
     gold = {0: 0, 1: 1} if "gold" in registry.card(name).needs else None
     np.testing.assert_allclose(fit(name, heavy, gold).posterior, fit(name, doubled, gold).posterior, atol=1e-6)
+
+
+@every
+@pytest.mark.parametrize("more", ["tasks", "workers"])
+def test_who_says_nothing_changes_nobody(name, more):
+    """Neither open tasks nor workers without labels may move an answer; uneven classes show it best."""
+    k = classes(name)
+    votes = planted(120, 12, k, 5, seed=3, prior=[0.8, *[0.2 / (k - 1)] * (k - 1)])[0]
+    there = getattr(votes, more).clone()
+    wide = replace(votes, **{more: there.append(pl.Series(range(10**6, 10**6 + 3000), dtype=there.dtype))})
+    some, all_of = fit(name, votes), fit(name, wide)
+    np.testing.assert_allclose(all_of.posterior[: votes.n_tasks], some.posterior, atol=1e-9)
+    np.testing.assert_allclose(all_of.skill[: votes.n_workers], some.skill, atol=1e-9)
+    np.testing.assert_allclose(all_of.class_prior, some.class_prior, atol=1e-9)
+    if more == "tasks":
+        np.testing.assert_allclose(all_of.posterior[votes.n_tasks :], np.tile(some.class_prior, (3000, 1)), atol=1e-9)

@@ -46,7 +46,7 @@ def test_degenerate_sizes(name, case):
     gold = None
     if "gold" in registry.card(name).needs:
         gold = {votes.tasks[int(votes.task[0]) if len(votes) else 0]: votes.classes[0]}
-        if not len(votes):
+        if not len(votes) or case == "zero weight":
             with pytest.raises(cw.DataError, match="no worker labelled a gold task"):
                 registry.get(name)().fit(votes, gold=gold)
             return
@@ -74,8 +74,7 @@ def test_a_task_without_labels_gets_the_class_prior(name):
     votes = cw.Annotations.from_arrays([0, 0, 1, 1], [0, 1, 0, 1], [0, 0, 1, 1], tasks=[0, 1, 2])
     gold = {0: 0} if "gold" in registry.card(name).needs else None
     result = lenient(name).fit(votes, gold=gold)
-    expected = result.class_prior if result.confusion is not None else [0.5, 0.5]
-    np.testing.assert_allclose(result.posterior[2], expected, atol=1e-6)
+    np.testing.assert_allclose(result.posterior[2], result.class_prior, atol=1e-6)
 
 
 def test_nothing_at_all_is_refused():

@@ -5,7 +5,7 @@ from __future__ import annotations
 import warnings
 from abc import ABC, abstractmethod
 from collections.abc import Mapping
-from dataclasses import asdict, dataclass, field
+from dataclasses import asdict, dataclass, field, replace
 from typing import Any, ClassVar
 
 import numpy as np
@@ -19,6 +19,7 @@ from ..registry import card
 from ..result import Result, versions
 from .gold import Gold, as_gold
 from .prior import as_prior
+from .silence import Heard
 
 F8 = npt.NDArray[np.float64]
 
@@ -58,6 +59,8 @@ class Aggregator(ABC):
     """A method: hyper-parameters and nothing else. `seed` breaks ties and draws restarts."""
 
     name: ClassVar[str]
+    # Entries of `extra` with a row for each worker; None: the method wants to see silent workers too.
+    worker_extra: ClassVar[tuple[str, ...] | None] = ()
     seed: int = 0
 
     def __post_init__(self) -> None:
@@ -96,7 +99,7 @@ class Aggregator(ABC):
                 IdentifiabilityWarning,
                 stacklevel=2,
             )
-        found = self.solve(annotations, known, Run(n_shards, callback, as_prior(prior, annotations)))
+        found = self.answer(annotations, known, Run(n_shards, callback, as_prior(prior, annotations)))
         if not found.converged:
             warnings.warn(
                 f"{self.name} stopped after {found.n_iter} iterations before its objective settled; "
@@ -106,9 +109,36 @@ class Aggregator(ABC):
             )
         return self._result(annotations, known, found)
 
+    def answer(self, annotations: Annotations, gold: Gold | None, run: Run) -> Solution:
+        """`solve` without the tasks and workers who have no labels, whom it then speaks of without being moved."""
+        heard = Heard.of(annotations, run.prior, all_workers=self.worker_extra is None)
+        if heard is None:
+            return self.solve(annotations, gold, run)
+        prior = None if run.prior is None else run.prior[heard.workers]
+        found = self.solve(heard.only(annotations), heard.gold(gold), replace(run, prior=prior))
+        silent, each = self.silent(), (*(self.worker_extra or ()), "theta", "vote_weight")
+        extra = {k: heard.over_tasks(v, silent[k]) if k in silent else v for k, v in found.extra.items()}
+        counts = None if found.counts is None else heard.over_workers(found.counts)
+        if counts is not None:
+            counts[~heard.workers] = 0.0
+        posterior = heard.over_tasks(found.posterior, found.class_prior)
+        return replace(
+            found,
+            posterior=posterior if gold is None else gold.clamp(posterior),
+            workers_posterior=heard.over_tasks(found.workers_posterior, found.class_prior),
+            difficulty=heard.over_tasks(found.difficulty, silent.get("difficulty", np.nan)),
+            confusion=heard.over_workers(found.confusion),
+            counts=counts,
+            extra={k: heard.over_workers(v) if k in each else v for k, v in extra.items()},
+        )
+
+    def silent(self) -> Mapping[str, float]:
+        """What a method with a difficulty, or with entries of `extra` for each task, says of tasks without labels."""
+        return {}
+
     @abstractmethod
     def solve(self, annotations: Annotations, gold: Gold | None, run: Run) -> Solution:
-        """The method itself."""
+        """The method itself; every task has a label, or none has."""
 
     @staticmethod
     def judge(

@@ -48,6 +48,7 @@ class CBCC(Aggregator):
     """
 
     name: ClassVar[str] = "cbcc"
+    worker_extra: ClassVar[tuple[str, ...] | None] = ("community",)
     n_communities: int = 4
     strength: float = 20.0
     prior_diagonal: float = 4.0

@@ -159,7 +159,7 @@ def variant(name: str, seed: int) -> Aggregator:
 
 def ask(name: str, seed: int, gold: Gold | None, run: Run, annotations: Annotations) -> Solution:
     """What a method or variant says; of the prior it hears where it can use one."""
-    return variant(name, seed).solve(annotations, gold, run if can(name, "prior") else replace(run, prior=None))
+    return variant(name, seed).answer(annotations, gold, run if can(name, "prior") else replace(run, prior=None))
 
 
 def can(name: str, ability: str) -> bool:

@@ -61,6 +61,7 @@ class EBCC(BayesAggregator):
     """
 
     name: ClassVar[str] = "ebcc"
+    worker_extra: ClassVar[tuple[str, ...] | None] = ("log_theta",)
     n_groups: int = 10
     prior_group: float = 0.1
     n_init: int = 3

@@ -11,6 +11,7 @@ mostly its prior.
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import ClassVar
 
@@ -45,6 +46,7 @@ class GLAD(Aggregator):
     """
 
     name: ClassVar[str] = "glad"
+    worker_extra: ClassVar[tuple[str, ...] | None] = ("ability",)
     prior_ability: float = 1.0
     prior_easiness: float = 1.0
     prior_sd: float = 1.0
@@ -87,6 +89,10 @@ class GLAD(Aggregator):
             converged=found.converged,
             extra={"ability": ability, "easiness": easiness, "prior_easiness": self.prior_easiness},
         )
+
+    def silent(self) -> Mapping[str, float]:
+        """The prior's."""
+        return {"easiness": self.prior_easiness, "difficulty": float(np.exp(-self.prior_easiness))}
 
     @staticmethod
     def judge(

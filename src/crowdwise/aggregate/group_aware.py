@@ -45,6 +45,7 @@ class GroupAware(Aggregator):
     """
 
     name: ClassVar[str] = "group_aware"
+    worker_extra: ClassVar[tuple[str, ...] | None] = None
     groups: tuple[tuple[Any, ...], ...] | str | None = None
     level: float = 0.001
     excess: float = 0.1

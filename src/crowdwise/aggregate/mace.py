@@ -42,6 +42,7 @@ class MACE(Aggregator):
     """
 
     name: ClassVar[str] = "mace"
+    worker_extra: ClassVar[tuple[str, ...] | None] = ("know", "habit")
     smoothing: float = 1.0
     variational: bool = False
     prior_know: float = 0.5

@@ -12,6 +12,7 @@ Fails with few labels per task, where the task's logits only add noise: raise `s
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import ClassVar
 
@@ -44,6 +45,7 @@ class MinimaxEntropy(Aggregator):
     """
 
     name: ClassVar[str] = "minimax_entropy"
+    worker_extra: ClassVar[tuple[str, ...] | None] = ("worker_logits",)
     strength_worker: float = 0.3
     strength_task: float | None = 10.0
     max_iter: int = 500
@@ -88,6 +90,10 @@ class MinimaxEntropy(Aggregator):
             converged=found.converged,
             extra={"worker_logits": worker, "task_logits": task},
         )
+
+    def silent(self) -> Mapping[str, float]:
+        """No logits of their own."""
+        return {"task_logits": 0.0}
 
     @staticmethod
     def judge(

@@ -48,6 +48,7 @@ class RaykarYu(Aggregator):
     """
 
     name: ClassVar[str] = "raykar_yu"
+    worker_extra: ClassVar[tuple[str, ...] | None] = ("spammer", "strength")
     smoothing: float = 0.01
     prior_class: float = 0.0
     margin: float = 0.0
