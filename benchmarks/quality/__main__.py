@@ -53,7 +53,7 @@ def main() -> None:
     parser.add_argument("--page", action="store_true", help="only write the page anew from its Parquet files")
     options = parser.parse_args()
     os.environ.setdefault("CROWDWISE_THREADS", "1")
-    names = ["bluebird", "wsd", "temp"] if options.quick else list(cw.datasets.INDEPENDENT)
+    names = ["bluebird", "wsd", "temp"] if options.quick else list(cw.datasets.FIRST)
     HOME.mkdir(parents=True, exist_ok=True)
     stems = {kind: options.output.with_name(f"{options.output.stem}{'' if kind == 'fits' else '-' + kind}.parquet")
              for kind in KINDS}  # fmt: skip

@@ -48,7 +48,7 @@ def one_set(name: str) -> tuple[str, str, dict[str, list[float]]]:
 
 def main(names: list[str]) -> None:
     """The choices, their counts, the means."""
-    sets = names or list(cw.datasets.INDEPENDENT)
+    sets = names or list(cw.datasets.FIRST)
     taken: list[str] = []
     rows: list[dict[str, list[float]]] = []
     for name in sets:

@@ -45,7 +45,7 @@ def table(name: str) -> np.ndarray:
 
 def main(names: list[str]) -> None:
     """The table."""
-    sets = names or list(cw.datasets.INDEPENDENT)
+    sets = names or list(cw.datasets.FIRST)
     with warnings.catch_warnings():
         warnings.simplefilter("ignore", CrowdwiseWarning)
         scores = np.stack([table(name) for name in sets])  # set, setting, key

@@ -1,4 +1,4 @@
-"""The committee over the 18 sets with independent truth: better labels and far better probabilities."""
+"""The committee over the first 18 sets with independent truth: better labels and far better probabilities."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ pytestmark = pytest.mark.data
 
 
 def means(scores, method):
-    own = [scores[method, name] for name in cw.datasets.INDEPENDENT]
+    own = [scores[method, name] for name in cw.datasets.FIRST]
     return [float(np.mean([getattr(s, key) for s in own])) for key in ("expected_accuracy", "log_loss", "ece")]
 
 
@@ -25,7 +25,7 @@ def test_accuracy_and_log_loss(scores):
 def test_majority_vote_beats_it_by_a_point_on_one_set_at_most(scores):
     worse = [
         name
-        for name in cw.datasets.INDEPENDENT
+        for name in cw.datasets.FIRST
         if scores["committee", name].expected_accuracy < scores["majority_vote", name].expected_accuracy - 0.01
     ]
     assert len(worse) <= 1, worse
@@ -33,12 +33,12 @@ def test_majority_vote_beats_it_by_a_point_on_one_set_at_most(scores):
 
 def test_its_gain_over_the_vote_and_over_hierarchical_survives_resampling_the_sets(scores):
     rng = np.random.default_rng(0)
-    n = len(cw.datasets.INDEPENDENT)
+    n = len(cw.datasets.FIRST)
     for other, share in (("majority_vote", 0.975), ("hierarchical", 0.85)):
         gain = np.array(
             [
                 scores["committee", name].expected_accuracy - scores[other, name].expected_accuracy
-                for name in cw.datasets.INDEPENDENT
+                for name in cw.datasets.FIRST
             ]
         )
         means = gain[rng.integers(n, size=(4000, n))].mean(axis=1)

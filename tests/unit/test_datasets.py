@@ -3,8 +3,11 @@
 from __future__ import annotations
 
 import gzip
+import hashlib
 import os
 import shutil
+import warnings
+from dataclasses import replace
 from pathlib import Path
 
 import pytest
@@ -13,7 +16,7 @@ from crowdwise import datasets
 from crowdwise.errors import DataError, LedgerWarning, ParameterError
 
 BESIDE = Path(__file__).resolve().parents[3] / "shared" / "data"
-LARGE = {"cifar10n", "facteval", "relevance4", "trec", "md_agreement"}
+EXTRA = {"fair_recid", "judges_llmbar", "sp_states", "sp_trivia", "time_dogs"}  # there for what else they hold
 
 
 @pytest.fixture(scope="session")
@@ -28,15 +31,51 @@ def folder() -> Path:
 # ---------------------------------------------------------------- the catalogue, without any data
 def test_the_catalogue_is_complete() -> None:
     assert datasets.names() == sorted(datasets.CATALOGUE)
-    assert len(datasets.INDEPENDENT) == len(set(datasets.INDEPENDENT)) == 18
-    for name in datasets.INDEPENDENT:
-        assert datasets.card(name).kind == "truth"
     for name, card in datasets.CATALOGUE.items():
         assert card.name == name
         assert len(card.sha256) == 64
         assert card.licence
         assert card.source
         assert card.about
+        assert card.kind in ("truth", "subjective", "no truth")
+        assert min(card.n_tasks, card.n_workers, card.n_classes) > 1
+        assert card.n_labels >= card.n_tasks
+    assert len({card.sha256 for card in datasets.CATALOGUE.values()}) == len(datasets.CATALOGUE) == 69
+
+
+def test_the_independent_sets_are_the_first_ones_and_forty_more() -> None:
+    assert datasets.INDEPENDENT[:18] == datasets.FIRST
+    assert len(datasets.INDEPENDENT) == len(set(datasets.INDEPENDENT)) == 58
+    truth = {name for name, card in datasets.CATALOGUE.items() if card.kind == "truth"}
+    assert truth - set(datasets.INDEPENDENT) == EXTRA | {"rte_text", "sentpol_text"}
+    assert set(datasets.INDEPENDENT) < truth
+
+
+def test_families_are_left_out_together() -> None:
+    assert set(datasets.FAMILIES) == set(datasets.CATALOGUE)
+    members: dict[str, set[str]] = {}
+    for name in datasets.names():
+        members.setdefault(datasets.family(name), set()).add(name)
+    kin = sorted(sorted(group) for group in members.values() if len(group) > 1)
+    assert kin == [
+        ["adult", "relevance4", "trec"],
+        ["bluebird", "ducks"],
+        ["cf", "cf_amt"],
+        ["chexpert", "ebm_appendicitis", "mrmc_vandyke"],
+        ["exam_hci", "quiz_chinese", "quiz_english", "quiz_science"],
+        ["llm_figurative", "llm_ideology", "llm_relevance", "llm_stance"],
+        ["rte", "rte_text", "temp", "wsd"],
+        ["sentpol_text", "sp", "sp_amt"],
+        ["vision_cueconflict", "vision_edge", "vision_highpass", "vision_stylized"],
+        ["zencrowd_all", "zencrowd_in", "zencrowd_us"],
+    ]
+    for family, group in members.items():
+        assert group == {family} or family not in datasets.CATALOGUE  # a family's name is no set outside of it
+
+
+def test_an_unknown_set_has_no_family() -> None:
+    with pytest.raises(ParameterError, match="did you mean ducks"):
+        datasets.family("duckz")
 
 
 def test_an_unknown_name_gets_a_hint() -> None:
@@ -73,16 +112,35 @@ def test_damaged_files_are_data_errors(tmp_path) -> None:
         datasets.load("rte", tmp_path)
 
 
+def test_more_columns_do_no_harm(tmp_path, monkeypatch) -> None:
+    (tmp_path / "sp_states").mkdir()
+    rows = b"task,worker,label,predicted_share,confidence,study\nq1,a,0,0.6,,1a\nq1,b,1,0.7,0.9,1c\n"
+    (tmp_path / "sp_states" / "labels.csv").write_bytes(rows)
+    (tmp_path / "sp_states" / "truth.csv").write_text("task,label,split\nq1,0,train\n")
+    known = replace(datasets.card("sp_states"), sha256=hashlib.sha256(rows).hexdigest())
+    monkeypatch.setitem(datasets.CATALOGUE, "sp_states", known)
+    with warnings.catch_warnings():
+        warnings.simplefilter("error")
+        found = datasets.load("sp_states", tmp_path)
+    assert found.annotations.to_frame()["label"].to_list() == ["0", "1"]
+    assert found.annotations.confidence is not None
+    assert found.truth is not None
+    assert found.truth.rows() == [("q1", "0")]
+
+
 # ---------------------------------------------------------------- with the data
 @pytest.mark.data
-@pytest.mark.parametrize("name", [n for n in datasets.names() if n not in LARGE])
+@pytest.mark.parametrize("name", datasets.names())
 def test_sizes_are_those_of_the_catalogue(name: str, folder: Path) -> None:
-    found, card = datasets.load(name, folder), datasets.card(name)
+    with warnings.catch_warnings():
+        warnings.simplefilter("error")  # above all the one on checksums
+        found, card = datasets.load(name, folder), datasets.card(name)
     votes = found.annotations
     assert (votes.n_tasks, votes.n_workers, votes.n_classes) == (card.n_tasks, card.n_workers, card.n_classes)
     assert votes.ledger.rows_in == card.n_labels
     assert (found.truth is None) == (card.kind == "no truth")
     if found.truth is not None:
+        assert found.truth.columns == ["task", "label"]
         assert set(found.truth["task"]) & set(votes.tasks)
         assert set(found.truth["label"]) <= set(votes.classes)
 

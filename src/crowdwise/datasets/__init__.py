@@ -3,11 +3,13 @@
 >>> from crowdwise import datasets
 >>> datasets.card("bluebird").licence
 'collection under MIT; none stated for the data itself'
->>> len(datasets.INDEPENDENT)
-18
+>>> len(datasets.INDEPENDENT), len(datasets.FIRST)
+(58, 18)
+>>> datasets.family("cf_amt")
+'weather'
 """
 
-from .catalogue import CATALOGUE, INDEPENDENT, Card
-from .load import Dataset, card, load, names
+from .catalogue import CATALOGUE, FAMILIES, FIRST, INDEPENDENT, Card
+from .load import Dataset, card, family, load, names
 
-__all__ = ["CATALOGUE", "INDEPENDENT", "Card", "Dataset", "card", "load", "names"]
+__all__ = ["CATALOGUE", "FAMILIES", "FIRST", "INDEPENDENT", "Card", "Dataset", "card", "family", "load", "names"]

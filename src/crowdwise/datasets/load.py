@@ -21,7 +21,7 @@ import polars as pl
 from ..annotations import Annotations
 from ..errors import DataError, LedgerWarning, ParameterError
 from ..io.read import read, read_truth
-from .catalogue import CATALOGUE, Card
+from .catalogue import CATALOGUE, FAMILIES, Card
 
 VARIABLE = "CROWDWISE_DATA"
 
@@ -57,7 +57,7 @@ def names() -> list[str]:
     """The catalogued sets.
 
     >>> names()[:3]
-    ['anaesthetist', 'bluebird', 'cf']
+    ['abc3', 'adult', 'aircrowd6']
     """
     return sorted(CATALOGUE)
 
@@ -75,11 +75,21 @@ def card(name: str) -> Card:
     return CATALOGUE[name]
 
 
+def family(name: str) -> str:
+    """The family of a set: leave a whole family out to test what was chosen on the other sets.
+
+    >>> family("rte"), family("wsd"), family("dog")
+    ('language', 'language', 'dog')
+    """
+    return FAMILIES[card(name).name]
+
+
 def load(name: str, folder: str | Path | None = None) -> Dataset:
     """A catalogued set from the folder that holds one folder per set; default: environment variable CROWDWISE_DATA.
 
     Each set's folder holds labels.csv or labels.csv.gz (task, worker, label), and perhaps truth.csv (task, label) and
-    features.npz. A labels file other than the catalogued one is loaded all the same, with a warning.
+    features.npz. Either table may have more columns. A labels file other than the catalogued one is loaded all the
+    same, with a warning.
     """
     about = card(name)
     home = _home(folder) / name
