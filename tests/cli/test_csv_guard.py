@@ -13,7 +13,7 @@ import crowdwise as cw
 from crowdwise.io.export import write_votes
 from crowdwise.io.reading import Reading
 
-from ..conftest import ROOT
+from benchmarks import ROOT
 
 TASKS = ["=1+1", "+t", "-t", "@t", "\tt", "'=t", "plain", "-7"]
 WORKERS = ["=HYPERLINK(1)", "+w", "-w", "@w"]

@@ -20,7 +20,7 @@ import pytest
 
 import crowdwise
 
-from ..conftest import ROOT
+from benchmarks import ROOT
 
 PAGES = sorted([ROOT / "README.md", *(ROOT / "docs").rglob("*.md")])
 BLOCK = re.compile(r"^```(python|console)\n(.*?)^```", re.S | re.M)

@@ -10,7 +10,7 @@ import pytest
 
 import crowdwise as cw
 
-from ..conftest import ROOT
+from benchmarks import ROOT
 
 SOURCES = sorted((ROOT / "src").rglob("*.py"))
 

@@ -1,27 +1,25 @@
-"""Committee: the average of the posteriors of diverse methods, each weighed by what it foretells. The default.
+"""Committee: the average of a few methods that fail in different ways, with confidence learnt over many crowds.
 
-    posterior = (1 - doubt) · sum over members of weight_m · posterior_m + doubt / K
-    weight_m ∝ exp(evidence · mean log-likelihood of held-out annotations under m)
+    pool      = (1 - lean) · mean over members of posterior_m + lean · posterior of `model`
+    posterior = pool with its confidence read off a table              (confidence.py)
 
-Methods fail in different ways and are sure of themselves when they fail; where they disagree, their average says so.
-The members were picked for their differences:
+Methods are sure of themselves when they fail; where they disagree, their average says so. The members:
 
     majority_vote           takes labels at their word
-    zero_based_skill        a weighted vote: keeps what the majority says, whatever a model makes of it
-    bwa                     one number per worker, linear: cannot drift away from what the labels mean
-    one_coin, even          one accuracy per worker; classes equally likely, so that rare ones survive
-    mace                    workers who know or spam
-    dawid_skene             full matrices, each worker for himself
-    hierarchical            full matrices, held to the crowd's
-    hierarchical, even      the same where classes are equally likely
+    wawa                    a weighted vote: better workers weigh more, the majorities stay
+    hierarchical_early      confusion matrices after two passes of EM: most of what matrices know is in the first
+                            passes; that classes drift away from what the labels mean comes with the later ones
+    mace_once               workers who know or spam, from the votes
+    hierarchical_tempered   matrices where many labels of one task count as few, and classes as equally likely
 
-A fifth of the annotations is held out once, and every member predicts it (engine/selection.py). `evidence` is the
-number of annotations that the weights trust this to speak for: 0 is the plain average, and a member that is .1 nats a
-label behind the best keeps a weight of 1/e of the best's at 10. It is small because held-out likelihood is a good hint
-and a bad judge: models whose classes have drifted away from what the labels mean may predict well.
-`doubt` is a share of pure ignorance: nobody is ever certain. Confusions and skills are those of the member with
-confusion matrices that agrees best with the outcome; `extra["speaker"]` names it.
-Linear opinion pool: Stone (1961), Annals of Mathematical Statistics 32(4), doi:10.1214/aoms/1177704873.
+All of them hold common and rare classes for more alike than a model that has converged. So the converged `model` takes
+over as far as the classes are uneven: `lean` grows from 0 to 1 where the entropy of its class prior falls from .75 to
+.65 of an even one's, and the votes are uneven too (where only the model says so, it has drifted).
+The weights of the members are equal: by held-out annotations (`evidence` > 0) they can be moved to those who foretell
+best (engine/selection.py), which gained nothing on 58 sets.
+Confusions come from whoever with matrices agrees best with the outcome; `extra["speaker"]` names it.
+Linear opinion pool: Stone (1961), Annals of Mathematical Statistics 32(4), doi:10.1214/aoms/1177704873. Early stopping
+as regularisation: Yao, Rosasco & Caponnetto (2007), doi:10.1007/s00365-006-0663-2.
 Fails where all members fail together: when most of the crowd errs alike, or copies.
 """
 
@@ -32,39 +30,46 @@ from functools import partial
 from typing import Any, ClassVar
 
 import numpy as np
+import numpy.typing as npt
 
 from .. import registry
 from ..annotations import Annotations
 from ..engine.selection import held_out, splits
 from ..errors import ParameterError
 from ..maths.kernels import many_fits
+from ..maths.logspace import shares
 from ..maths.ties import tie_shares
 from .base import Aggregator, Run, Solution, check_number
+from .confidence import shipped
 from .gold import Gold
+
+F8 = npt.NDArray[np.float64]
 
 EVEN = "_even"
 # So many pseudo-tasks in every class that the class prior stays even.
 EVEN_PRIOR = 1e6
-MEMBERS = (
-    "majority_vote",
-    "zero_based_skill",
-    "bwa",
-    "one_coin_even",
-    "mace",
-    "dawid_skene",
-    "hierarchical",
-    "hierarchical_even",
-)
+# Members that are a method with other parameters.
+VARIANTS: dict[str, tuple[str, dict[str, Any]]] = {
+    "hierarchical_early": ("hierarchical", {"max_iter": 2, "prior_class": 50.0}),
+    "hierarchical_tempered": ("hierarchical", {"max_iter": 2, "prior_class": EVEN_PRIOR, "dependence": 0.3}),
+    "mace_once": ("mace", {"n_init": 1}),
+}
+MEMBERS = ("majority_vote", "wawa", "hierarchical_early", "mace_once", "hierarchical_tempered")
 # Few held-out annotations say little: they speak for a tenth of their number at most.
 SHARE = 0.1
+# Entropy of the classes, as a share of an even one's: of the votes, above which nothing is uneven; of the model's class
+# prior, where it begins to take over and where it has.
+EVEN_VOTES, BEGINS, ENDS = 0.95, 0.75, 0.65
 
 
 @dataclass(frozen=True, kw_only=True)
 class Committee(Aggregator):
-    """`members` are registry names ("one_coin_even": classes equally likely); `doubt` lies between 0 and 1.
+    """`members` are registry names or variants of them ("one_coin_even": classes equally likely).
 
-    `evidence` (0 and up) is how many annotations the held-out score speaks for; 0 gives all members the same weight.
-    With one label per task only the members sit that promise to keep it, with `prior=` those that can use it.
+    `model` is the one that takes over where classes are uneven. `calibrated` reads the confidence off the shipped
+    table; without it `doubt` (0 to 1) is mixed in as pure ignorance. `evidence` (0 and up) is how many annotations
+    a held-out score speaks for. With one label per task only those sit who promise to keep it, with `prior=` those
+    who can use it.
 
     >>> votes = Annotations.from_arrays([1, 1, 2, 2], ["a", "b", "a", "b"], ["x", "x", "y", "y"])
     >>> Committee().fit(votes).to_table()["label"].to_list()
@@ -73,8 +78,10 @@ class Committee(Aggregator):
 
     name: ClassVar[str] = "committee"
     members: tuple[str, ...] = MEMBERS
-    evidence: float = 10.0
+    model: str = "hierarchical"
+    evidence: float = 0.0
     doubt: float = 0.02
+    calibrated: bool = True
 
     def __post_init__(self) -> None:
         super().__post_init__()
@@ -85,22 +92,25 @@ class Committee(Aggregator):
             raise ParameterError(
                 f"members must name at least one method, neither committee nor auto, got {self.members!r}"
             )
-        for member in self.members:
+        for member in (*self.members, self.model):
             variant(member, self.seed)
 
     def solve(self, annotations: Annotations, gold: Gold | None, run: Run) -> Solution:
-        """Ask every member, average, and let the best of them speak of the workers."""
+        """Ask every member and the model, average, and let the best of them speak of the workers."""
         seated = self._seated(annotations, gold, run)
         with many_fits():
             weight = self._weights(seated, annotations, gold, run)
-            found = {m: ask(m, self.seed, gold, run, annotations) for m in seated}
-        mean = np.zeros((annotations.n_tasks, annotations.n_classes))
-        for member, solution in found.items():
-            mean += weight[member] * solution.posterior
-        posterior = (1 - self.doubt) * mean + self.doubt / annotations.n_classes
+            found = {m: ask(m, self.seed, gold, run, annotations) for m in dict.fromkeys((*seated, self.model))}
+        model = found[self.model].posterior
+        mean = np.zeros_like(model)
+        for member in seated:
+            mean += weight[member] * found[member].posterior
+        lean = leaning(annotations, model)
+        pool = (1 - lean) * mean + lean * model
+        posterior = shipped().believed(pool, heard(annotations)) if self.calibrated else doubted(pool, self.doubt)
         if gold is not None:
             posterior = gold.clamp(posterior)
-        won = tie_shares(mean)
+        won = tie_shares(pool)
         # Rounded: members that agree equally often must not be told apart by the order of a sum.
         agrees = {m: round(float((tie_shares(s.posterior) * won).sum(axis=1).mean()), 9) for m, s in found.items()}
         # The average is softer than any member, so workers judged by it would look worse than they are.
@@ -115,9 +125,11 @@ class Committee(Aggregator):
             n_iter=sum(s.n_iter for s in found.values()),
             extra={
                 "weight": weight,
+                "lean": lean,
                 "agreement": agrees,
                 "speaker": speaker,
-                "unsettled": [m for m, s in found.items() if not s.converged],
+                "unsettled": [m for m, s in found.items() if not s.converged and m not in VARIANTS],
+                **(expectation(posterior, gold) if self.calibrated else {}),
             },
         )
 
@@ -144,17 +156,55 @@ class Committee(Aggregator):
         return dict(zip(seated, (weight / weight.sum()).tolist(), strict=True))
 
 
+def leaning(annotations: Annotations, model: F8) -> float:
+    """How far the classes are uneven, 0 to 1, by the votes and by the model's posterior together."""
+    k = annotations.n_classes
+    if k < 2 or evenness(shares(annotations.votes).mean(axis=0)) > EVEN_VOTES:
+        return 0.0
+    return float(np.clip((BEGINS - evenness(model.mean(axis=0))) / (BEGINS - ENDS), 0, 1))
+
+
+def evenness(share: F8) -> float:
+    """Entropy as a share of an even distribution's."""
+    p = share[share > 0]
+    return float(-(p * np.log(p)).sum() / np.log(len(share)))
+
+
+def heard(annotations: Annotations) -> F8:
+    """How many labels, by their weight, each task has."""
+    return (
+        annotations.labels_per_task.astype(np.float64) if annotations.weight is None else annotations.votes.sum(axis=1)
+    )
+
+
+def expectation(posterior: F8, gold: Gold | None) -> dict[str, Any]:
+    """How many of the labels are expected to be right, gold apart, with a 90 % interval."""
+    open_ = np.ones(len(posterior), dtype=bool)
+    if gold is not None:
+        open_[gold.known] = False
+    mean, low, high = shipped().expected(posterior.max(axis=1)[open_])
+    return {"expected_accuracy": {"mean": mean, "low": low, "high": high, "level": 0.9}} if open_.any() else {}
+
+
+def doubted(pool: F8, doubt: float) -> F8:
+    """The pool with a share of pure ignorance."""
+    return np.asarray((1 - doubt) * pool + doubt / pool.shape[1])
+
+
 def variant(name: str, seed: int) -> Aggregator:
-    """A method by its registry name, which may end in "_even": then its classes are taken as equally likely."""
+    """A method by its registry name or a variant's; "_even" at the end: its classes are taken as equally likely."""
+    if name in VARIANTS:
+        plain, params = VARIANTS[name]
+        return registry.method(plain, seed=seed, **params)
     plain = name.removesuffix(EVEN)
     if "gold" in registry.card(plain).needs:
         raise ParameterError(f"{name} needs gold labels and cannot be asked here")
-    params: dict[str, Any] = {"seed": seed}
+    more: dict[str, Any] = {"seed": seed}
     if name != plain:
         if "prior_class" not in {f.name for f in fields(registry.get(plain))}:
             raise ParameterError(f"{plain} has no class prior that could be made even, got {name!r}")
-        params["prior_class"] = EVEN_PRIOR
-    return registry.method(plain, **params)
+        more["prior_class"] = EVEN_PRIOR
+    return registry.method(plain, **more)
 
 
 def ask(name: str, seed: int, gold: Gold | None, run: Run, annotations: Annotations) -> Solution:
@@ -164,4 +214,5 @@ def ask(name: str, seed: int, gold: Gold | None, run: Run, annotations: Annotati
 
 def can(name: str, ability: str) -> bool:
     """Whether a method's card, or that of the method that it is a variant of, claims an ability."""
-    return ability in registry.card(name.removesuffix(EVEN)).can
+    plain = VARIANTS[name][0] if name in VARIANTS else name.removesuffix(EVEN)
+    return ability in registry.card(plain).can

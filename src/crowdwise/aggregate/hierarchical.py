@@ -10,12 +10,14 @@ Paun et al. (2018), TACL 6, doi:10.1162/tacl_a_00040, with a conjugate prior; ev
 Two choices matter. `strength` stops at 100: expected counts are smoother than real ones, so their evidence alone
 would call all workers alike whenever labels are scarce. The class prior has `prior_class` pseudo-tasks in every
 class: without them, rare classes melt away on sparse data with many classes.
+`dependence` says how alike the labels of one task are beyond their class: n of them then count as
+n / (1 + (n - 1) · dependence), the effective number of draws with that correlation within a cluster (Kish 1965).
 Fails where most of the crowd errs together on the same tasks, and with workers who copy each other.
 """
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import ClassVar
 
 import numpy as np
@@ -40,7 +42,8 @@ class Hierarchical(Aggregator):
     """Ends when no posterior moves by more than `tol` in a round, or after `max_iter` passes.
 
     `prior_accuracy` (0..1) and `prior_strength` (labels per class) say what is believed of the crowd before the
-    first label; `prior_class` (tasks per class) of the classes; `strength_max` bounds the shrinkage.
+    first label; `prior_class` (tasks per class) of the classes; `strength_max` bounds the shrinkage; `dependence`
+    (0..1) tempers what many labels of one task say together.
 
     >>> votes = Annotations.from_arrays([1, 1, 2, 2], ["a", "b", "a", "b"], ["x", "x", "y", "y"])
     >>> Hierarchical().fit(votes).to_table()["label"].to_list()
@@ -54,6 +57,7 @@ class Hierarchical(Aggregator):
     prior_strength: float = 1.25
     prior_class: float = 10.0
     strength_max: float = 100.0
+    dependence: float = 0.0
 
     def __post_init__(self) -> None:
         super().__post_init__()
@@ -63,9 +67,11 @@ class Hierarchical(Aggregator):
         check_number("prior_strength", self.prior_strength, above=0)
         check_number("prior_class", self.prior_class, low=0)
         check_number("strength_max", self.strength_max, above=0.1)
+        check_number("dependence", self.dependence, low=0, high=1)
 
     def solve(self, annotations: Annotations, gold: Gold | None, run_: Run) -> Solution:
         """Rounds of EM, each under the prior that the last round's counts call for."""
+        annotations = effective(annotations, self.dependence)
         posterior = vote_shares(annotations, gold)
         crowd = Crowd.start(annotations.n_classes, self)
         labels = None if gold is None else gold.label
@@ -85,6 +91,15 @@ class Hierarchical(Aggregator):
             if run_.callback is not None:
                 run_.callback(passes, fit.objective)
         return in_rounds(fit, traces, passes, settled, {"strength": crowd.strength, "crowd": crowd.mean.T.copy()})
+
+
+def effective(annotations: Annotations, dependence: float) -> Annotations:
+    """The annotations, those of each task weighed as their effective number."""
+    if dependence == 0:
+        return annotations
+    each = 1 / (1 + (annotations.labels_per_task - 1) * dependence)
+    own = 1.0 if annotations.weight is None else annotations.weight
+    return replace(annotations, weight=own * each[annotations.task])
 
 
 @dataclass(frozen=True)
