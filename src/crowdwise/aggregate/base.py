@@ -14,12 +14,12 @@ import numpy.typing as npt
 from ..annotations import Annotations
 from ..engine.em import Callback
 from ..errors import ConvergenceWarning, DataError, IdentifiabilityWarning, ParameterError
-from ..maths.skill import worker_skill
 from ..registry import card
 from ..result import Result, versions
 from .gold import Gold, as_gold
 from .prior import as_prior
 from .silence import Heard
+from .skills import sharpened, skills
 
 F8 = npt.NDArray[np.float64]
 
@@ -50,8 +50,9 @@ class Solution:
     n_iter: int = 0
     converged: bool = True
     extra: Mapping[str, Any] = field(default_factory=dict)
-    # What the workers are judged by where that is not the posterior itself (an average of methods is too soft).
-    workers_posterior: F8 | None = None
+    # What the workers are judged by, where that is not the posterior itself (an average of methods is too soft): the
+    # first gives their skill, all of them its interval.
+    workers_posteriors: tuple[F8, ...] = ()
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -125,7 +126,7 @@ class Aggregator(ABC):
         return replace(
             found,
             posterior=posterior if gold is None else gold.clamp(posterior),
-            workers_posterior=heard.over_tasks(found.workers_posterior, found.class_prior),
+            workers_posteriors=tuple(heard.over_tasks(p, found.class_prior) for p in found.workers_posteriors),
             difficulty=heard.over_tasks(found.difficulty, silent.get("difficulty", np.nan)),
             confusion=heard.over_workers(found.confusion),
             counts=counts,
@@ -170,12 +171,10 @@ class Aggregator(ABC):
 
     def _result(self, annotations: Annotations, gold: Gold | None, found: Solution) -> Result:
         posterior = found.posterior if gold is None else gold.clamp(found.posterior)
-        judge = posterior if found.workers_posterior is None else found.workers_posterior
-        right = np.empty(len(annotations))  # judge[task, label] of every row
-        for lo in range(0, len(right), 1 << 20):  # in blocks: numpy copies the indices
-            rows = slice(lo, lo + (1 << 20))
-            right[rows] = judge[annotations.task[rows], annotations.label[rows]]
-        skill = worker_skill(annotations.worker, right, annotations.n_workers, annotations.weight)
+        views = found.workers_posteriors
+        if not views:
+            views = (posterior if found.confusion is not None else sharpened(annotations, posterior, gold),)
+        skill = skills(annotations, views, gold)
         stage = np.zeros(len(found.trace), dtype=np.int64) if found.stage is None else found.stage
         return Result(
             method=self.name,

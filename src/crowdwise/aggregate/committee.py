@@ -48,13 +48,14 @@ F8 = npt.NDArray[np.float64]
 EVEN = "_even"
 # So many pseudo-tasks in every class that the class prior stays even.
 EVEN_PRIOR = 1e6
+EARLY = "hierarchical_early"
 # Members that are a method with other parameters.
 VARIANTS: dict[str, tuple[str, dict[str, Any]]] = {
-    "hierarchical_early": ("hierarchical", {"max_iter": 2, "prior_class": 50.0}),
+    EARLY: ("hierarchical", {"max_iter": 2, "prior_class": 50.0}),
     "hierarchical_tempered": ("hierarchical", {"max_iter": 2, "prior_class": EVEN_PRIOR, "dependence": 0.3}),
     "mace_once": ("mace", {"n_init": 1}),
 }
-MEMBERS = ("majority_vote", "wawa", "hierarchical_early", "mace_once", "hierarchical_tempered")
+MEMBERS = ("majority_vote", "wawa", EARLY, "mace_once", "hierarchical_tempered")
 # Few held-out annotations say little: they speak for a tenth of their number at most.
 SHARE = 0.1
 # Entropy of the classes, as a share of an even one's: of the votes, above which nothing is uneven; of the model's class
@@ -113,15 +114,17 @@ class Committee(Aggregator):
         won = tie_shares(pool)
         # Rounded: members that agree equally often must not be told apart by the order of a sum.
         agrees = {m: round(float((tie_shares(s.posterior) * won).sum(axis=1).mean()), 9) for m, s in found.items()}
-        # The average is softer than any member, so workers judged by it would look worse than they are.
+        # The average is softer than any member, so workers judged by it would look worse than they are. One member
+        # speaks of them; how far the others' matrices would judge them otherwise goes into the intervals.
         speaker = max((m for m in found if found[m].confusion is not None), key=agrees.__getitem__, default=None)
         spoken = None if speaker is None else found[speaker]
+        views = {m: s.posterior for m, s in found.items() if s.confusion is not None and m in (speaker, EARLY)}
         return Solution(
             posterior=posterior,
             class_prior=posterior.mean(axis=0),
             confusion=None if spoken is None else spoken.confusion,
             counts=None if spoken is None else spoken.counts,
-            workers_posterior=None if spoken is None else spoken.posterior,
+            workers_posteriors=tuple(views[m] for m in dict.fromkeys((speaker, *views)) if m is not None),
             n_iter=sum(s.n_iter for s in found.values()),
             extra={
                 "weight": weight,
