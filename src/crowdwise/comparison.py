@@ -12,10 +12,11 @@ import numpy.typing as npt
 import polars as pl
 
 from . import registry
-from .aggregate.gold import as_gold, truth_table
+from .aggregate.gold import Gold, as_gold, truth_table
 from .annotations import Annotations
 from .contest import Contest, Entry, run_all
 from .errors import DataError, ParameterError
+from .metrics import ALL_GOLD
 from .vocabulary import lookup
 
 F8 = npt.NDArray[np.float64]
@@ -33,12 +34,14 @@ class Comparison:
     held-out annotation, nats) with held_out_error; with truth the scores, each with _low and _high of its 95 %
     interval. `agreement`: the share of equal labels of every two methods that ran. `tasks`: one row a task, the most
     disputed first: task, n_labels, disagreement (share of pairs of methods that differ), true, and each method's label.
+    `n_gold_left_out`: tasks with a truth that are not scored, because all methods were given it as gold.
     """
 
     methods: pl.DataFrame
     agreement: pl.DataFrame
     tasks: pl.DataFrame
     notes: tuple[str, ...] = ()
+    n_gold_left_out: int = 0
 
     def disputed(self, limit: int = 10) -> pl.DataFrame:
         """The tasks on which the methods disagree most, none on which they all agree."""
@@ -85,10 +88,10 @@ def compare(
         registry.card(name)
     if folds == 1 or folds < 0:
         raise ParameterError(f"folds must be 0 (no held-out score) or at least 2, got {folds}")
-    as_gold(gold, annotations)  # what is wrong with the gold is wrong for all of them
+    known = as_gold(gold, annotations)  # what is wrong with the gold is wrong for all of them
     answers = None if truth is None else truth_table(truth)
-    if answers is not None and not lookup(annotations.tasks, answers["task"])[1].any():
-        raise DataError("none of the tasks in the truth has a label here; do the task ids match?")
+    if answers is not None:
+        _check_truth(annotations, answers, known)
     contest = Contest(annotations, gold, answers, seed, folds, resamples if answers is not None else 0)
     entries = list(run_all(contest, names, jobs))
     ran = [entry for entry in entries if entry.labels is not None]
@@ -102,7 +105,17 @@ def compare(
         agreement=pl.DataFrame({"method": list(found), **{e.method: agree[:, j] for j, e in enumerate(ran)}}),
         tasks=_tasks(annotations, ran, answers),
         notes=tuple(f"{entry.method}: {note}" for entry in entries for note in entry.notes),
+        n_gold_left_out=max((entry.scores.n_gold_left_out for entry in ran if entry.scores is not None), default=0),
     )
+
+
+def _check_truth(annotations: Annotations, answers: pl.DataFrame, gold: Gold | None) -> None:
+    """Raise unless some task has a truth that no method was told."""
+    at, here = lookup(annotations.tasks, answers["task"])
+    if not here.any():
+        raise DataError("none of the tasks in the truth has a label here; do the task ids match?")
+    if gold is not None and gold.mask[at[here]].all():
+        raise DataError(ALL_GOLD.format(n=int(here.sum())))
 
 
 def _row(entry: Entry, agree: F8 | None) -> dict[str, Any]:

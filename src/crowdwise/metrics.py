@@ -22,11 +22,18 @@ I4 = npt.NDArray[np.int32]
 # Probabilities below this count as this in the log-loss: one sure mistake must not outweigh all else.
 CLIP = 1e-6
 BINS = 15
+ALL_GOLD = (
+    "all {n:,} tasks in the truth were gold in the fit, so nothing is left to score; give the truth of other tasks, "
+    "or fit without gold"
+)
 
 
 @dataclass(frozen=True)
 class Evaluation:
     """Scores over the tasks whose truth is known. Those that need probabilities are None without them.
+
+    `n` tasks are scored. `n_gold_left_out` tasks have a truth here but were gold in the fit, which was told their
+    answers: they are not scored.
 
     `accuracy` judges the labels as given, `expected_accuracy` gives a tie its expected share. `intervals` holds the
     95 % interval (low, high) of each score by its name; empty where no resamples were asked for.
@@ -43,6 +50,7 @@ class Evaluation:
     ece: float | None = None
     mean_confidence: float | None = None
     truths_without_labels: int = 0
+    n_gold_left_out: int = 0
     intervals: dict[str, tuple[float, float]] = field(default_factory=dict)
 
     def to_dict(self) -> dict[str, Any]:
@@ -53,6 +61,7 @@ class Evaluation:
 def evaluate(found: Result | pl.DataFrame, truth: Any, *, resamples: int = 0, seed: int = 0) -> Evaluation:
     """Score a Result, or a table task, label (with or without p_<class> columns), against truth.
 
+    Tasks that were gold in the fit of a Result are left out: the fit was told their answers.
     With `resamples` (1000 will do) every score gets a 95 % interval by resampling the tasks, drawn by `seed`.
 
     >>> labels = pl.DataFrame({"task": ["a", "b"], "label": ["x", "y"]})
@@ -64,10 +73,14 @@ def evaluate(found: Result | pl.DataFrame, truth: Any, *, resamples: int = 0, se
     table = truth_table(truth)
     tasks, label, classes, posterior = _parts(found)
     at, known = lookup(tasks, table["task"])
-    rows = at[known]
-    true_names = table["label"].filter(pl.Series(known))
-    if not len(rows):
+    if not known.any():
         raise DataError("none of the tasks in the truth has a label here; do the task ids match?")
+    told = known & found.gold[at] if isinstance(found, Result) and found.gold is not None else np.zeros_like(known)
+    fair = known & ~told
+    if not fair.any():
+        raise DataError(ALL_GOLD.format(n=int(told.sum())))
+    rows = at[fair]
+    true_names = table["label"].filter(pl.Series(fair))
     names = union(classes, true_names.cast(pl.String) if classes.dtype == pl.String else true_names)
     said = lookup(names, label.gather(rows))[0]
     true = lookup(names, true_names)[0]
@@ -88,6 +101,7 @@ def evaluate(found: Result | pl.DataFrame, truth: Any, *, resamples: int = 0, se
         classes=names.to_list(),
         confusion=confusion.tolist(),
         truths_without_labels=int((~known).sum()),
+        n_gold_left_out=int(told.sum()),
         intervals=_intervals(terms, said, true, k, resamples, seed) if resamples else {},
         **scores,
     )

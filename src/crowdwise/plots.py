@@ -72,9 +72,10 @@ class Plots:
     def calibration(self, truth: Any, ax: Any = None) -> Any:
         """Share of right labels against confidence; dots as large as their numbers of labels, 95 % intervals.
 
-        `truth` is a mapping or a table task, label; the result must have been fitted without it.
+        `truth` is a mapping or a table task, label; tasks that were gold in the fit are left out.
         """
         from .aggregate.gold import truth_table
+        from .metrics import ALL_GOLD
         from .report.calibration import bins
         from .vocabulary import lookup
 
@@ -82,6 +83,10 @@ class Plots:
         at, known = lookup(result.tasks, table["task"])
         if not known.any():
             raise DataError("none of the tasks in the truth has a label here; do the task ids match?")
+        if result.gold is not None:
+            known &= ~result.gold[at]
+            if not known.any():
+                raise DataError(ALL_GOLD.format(n=len(table)))
         true = lookup(result.classes, table["label"])[0][known]
         found = bins(result.confidence[at[known]], result.labels[at[known]] == true)
         ax = _axes(ax, (5.0, 4.5))

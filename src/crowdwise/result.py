@@ -27,7 +27,8 @@ class Result:
     """Posterior, labels, class prior, confusion and skill of one fit.
 
     `confusion[worker, true, observed]` has rows that sum to one; `counts` holds the (expected) numbers of labels
-    behind it. `trace` is the objective of each iteration; it never falls within a `stage`.
+    behind it. `gold[task]` marks the tasks whose truth the fit was given (None: it was given none); nothing that judges
+    the result counts them. `trace` is the objective of each iteration; it never falls within a `stage`.
 
     >>> import crowdwise as cw
     >>> votes = cw.Annotations.from_arrays([1, 1, 2], ["ann", "bob", "ann"], ["cat", "cat", "dog"])
@@ -50,6 +51,7 @@ class Result:
     confusion: F8 | None = None
     counts: F8 | None = None
     difficulty: F8 | None = None
+    gold: npt.NDArray[np.bool_] | None = None
     trace: F8 = field(default_factory=lambda: np.empty(0))
     stage: npt.NDArray[np.int64] = field(default_factory=lambda: np.empty(0, dtype=np.int64))
     n_iter: int = 0

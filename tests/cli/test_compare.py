@@ -136,3 +136,20 @@ def test_names_in_lists_and_bad_lists(works, fails, files):
     fails(*start, "-m", "mean_field", "-p", "class_prior=(a,b)", words="list of numbers")
     for text in ("()", "((1,2)", ""):
         fails(*start, "-m", "mean_field", "-p", f"class_prior={text}", words="class_prior must be a list such as")
+
+
+# ------------------------------------------------------------------------------------------------ gold is not scored
+def test_gold_of_the_fit_is_never_scored(works, fails, files):
+    run = files / "run"
+    works("aggregate", files / "votes.csv", "-m", "dawid_skene", "--gold", files / "gold.csv", "-o", run)
+    out, err = works("evaluate", run, "--truth", files / "truth.csv")
+    assert "of 60 tasks" in out
+    assert "20 tasks in the truth were gold in the fit and are not counted" in err
+    fails("evaluate", run, "--truth", files / "gold.csv", words="all 20 tasks in the truth were gold in the fit")
+    both = ("--gold", files / "gold.csv", "--truth", files / "truth.csv", "--folds", 0)
+    _, err = works("compare", files / "votes.csv", *FEW, *both)
+    assert "20 tasks in the truth were gold in the fits and are not scored" in err
+    found = json.loads(works("compare", files / "votes.csv", *FEW, *both, "--json")[0])
+    assert (found["n_gold_left_out"], found["methods"][0]["n"]) == (20, 60)
+    found = json.loads(works("evaluate", run, "--truth", files / "truth.csv", "--json")[0])
+    assert (found["n_gold_left_out"], found["n"]) == (20, 60)

@@ -127,6 +127,7 @@ def test_gold_stays_put(name, crowd):
         row = result.posterior[known]
         assert row[label] == 1
         assert result.labels[known] == label
+    assert np.flatnonzero(result.gold).tolist() == sorted(gold)
 
 
 @every

@@ -141,8 +141,17 @@ def test_gold_that_the_fit_was_told_does_not_judge_it(plain_crowd):
     votes, blind, truth = plain_crowd
     told = cw.DawidSkene().fit(votes, gold=truth)
     assert "cannot judge" in build(votes, told, truth=truth).calibration.reason
+    half = cw.DawidSkene().fit(votes, gold=dict(list(truth.items())[:150]))
+    fair = build(votes, half, truth=truth).calibration.scores
+    assert (fair.n, fair.n_gold_left_out) == (250, 150)
     judged = build(votes, told, truth=truth, blind=blind).calibration
     assert judged.scores.accuracy == cw.evaluate(blind, truth).accuracy < 1
+
+
+def test_certain_labels_that_nobody_told_do_judge():
+    votes = cw.Annotations.from_arrays([1, 1, 2, 2], [*"abab"], [*"xxyy"])
+    judged = build(votes, cw.MajorityVote().fit(votes), truth={1: "x", 2: "y"}).calibration
+    assert (judged.reason, judged.scores.accuracy) == ("", 1)
 
 
 def test_small_and_odd_crowds_have_a_page():

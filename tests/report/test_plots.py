@@ -59,6 +59,14 @@ def test_calibration_and_contested_draw_into_given_axes(plain_crowd):
         result.plot.calibration({"elsewhere": "c1"})
 
 
+def test_calibration_leaves_gold_out(plain_crowd):
+    votes, _, truth = plain_crowd
+    told = cw.DawidSkene().fit(votes, gold=dict(list(truth.items())[:150]))
+    assert told.plot.calibration(truth).get_title() == "Calibration on 250 tasks"
+    with pytest.raises(cw.DataError, match="gold in the fit"):
+        cw.DawidSkene().fit(votes, gold=truth).plot.calibration(truth)
+
+
 def test_names_that_look_like_formulas_are_drawn(tmp_path):
     votes = cw.Annotations.from_arrays([1, 1, 2, 2], ["$x_$", "\\frac{", "$x_$", "\\frac{"], ["$a^$", "b$", "b$", "b$"])
     result = cw.DawidSkene().fit(votes)

@@ -61,3 +61,16 @@ def test_truth_of_some_tasks_and_what_nobody_can():
     single = cw.Annotations.from_arrays([1, 2], ["a", "b"], ["x", "y"])
     alone = cw.compare(single, ["majority_vote"])
     assert "no held-out score" in alone.notes[0]
+
+
+def test_gold_is_not_scored():
+    votes, truth, _ = planted(n=120, m=9, k=3, labels=4)
+    answers = dict(enumerate(truth.tolist()))
+    gold = {task: answers[task] for task in range(30)}
+    found = cw.compare(votes, FEW, truth=answers, gold=gold, folds=0, resamples=0)
+    assert found.n_gold_left_out == 30
+    assert found.methods["n"].to_list() == [90] * 3
+    alone = cw.evaluate(cw.DawidSkene().fit(votes, gold=gold), {t: answers[t] for t in range(30, 120)})
+    assert found.methods["accuracy"][1] == alone.accuracy
+    with pytest.raises(cw.DataError, match="all 30 tasks in the truth were gold"):
+        cw.compare(votes, FEW, truth=gold, gold=gold)

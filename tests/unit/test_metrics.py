@@ -55,3 +55,25 @@ def test_no_common_task_is_an_error():
     result = cw.MajorityVote().fit(cw.Annotations.from_arrays([1], ["x"], [0]))
     with pytest.raises(cw.DataError, match="do the task ids match"):
         cw.evaluate(result, {"9": "0"})
+
+
+def test_tasks_that_were_gold_in_the_fit_are_not_scored():
+    votes, truth, _ = planted(n=200, m=10, k=3, labels=3, low=0.4, high=0.8)
+    answers = dict(enumerate(truth.tolist()))
+    gold = {task: answers[task] for task in range(0, 200, 4)}
+    result = cw.DawidSkene().fit(votes, gold=gold)
+    others = {task: label for task, label in answers.items() if task not in gold}
+    scores = cw.evaluate(result, answers, resamples=50)
+    assert (scores.n, scores.n_gold_left_out) == (150, 50)
+    rest = cw.evaluate(result, others, resamples=50)
+    assert rest.n_gold_left_out == 0
+    assert scores.to_dict() == {**rest.to_dict(), "n_gold_left_out": 50}
+    assert scores.accuracy < 1
+    with pytest.raises(cw.DataError, match="all 50 tasks in the truth were gold in the fit"):
+        cw.evaluate(result, gold)
+
+
+def test_new_tasks_were_never_gold():
+    votes, truth, _ = planted(n=50, m=8, k=3)
+    result = cw.DawidSkene().fit(votes, gold={0: int(truth[0])})
+    assert cw.evaluate(result.infer(votes), dict(enumerate(truth.tolist()))).n == 50

@@ -118,3 +118,28 @@ def test_gold_is_checked():
         cw.DawidSkene().fit(votes, gold={0: 1, 99: 1})
     with pytest.raises(cw.DataError, match="two different true labels"):
         cw.DawidSkene().fit(votes, gold=pl.DataFrame({"task": [0, 0], "label": [0, 1]}))
+
+
+def test_gold_is_remembered_saved_and_loaded(tmp_path):
+    votes = planted(n=20, m=6)[0]
+    assert cw.DawidSkene().fit(votes).gold is None
+    result = cw.DawidSkene().fit(votes, gold={3: 1, 7: 0})
+    assert np.flatnonzero(result.gold).tolist() == [3, 7]
+    result.save(tmp_path / "run")
+    again = cw.Result.load(tmp_path / "run").gold
+    np.testing.assert_array_equal(again, result.gold)
+    assert again.dtype == np.bool_
+    assert cw.calibrate(result, votes).gold is result.gold
+
+
+def test_a_folder_from_before_gold_was_remembered_has_none_and_a_wrong_one_is_damage(tmp_path):
+    result = cw.DawidSkene().fit(planted(n=20, m=6)[0], gold={3: 1})
+    result.save(tmp_path)
+    arrays = dict(np.load(tmp_path / "arrays.npz"))
+    for gold, said in ((np.ones(3, dtype=bool), "gold has shape"), (np.ones(20), "gold has type float64")):
+        np.savez(tmp_path / "arrays.npz", **{**arrays, "gold": gold})
+        with pytest.raises(cw.DataError, match=said):
+            cw.Result.load(tmp_path)
+    del arrays["gold"]
+    np.savez(tmp_path / "arrays.npz", **arrays)
+    assert cw.Result.load(tmp_path).gold is None

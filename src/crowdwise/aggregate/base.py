@@ -163,6 +163,7 @@ class Aggregator(ABC):
             confusion=found.confusion,
             counts=found.counts,
             difficulty=found.difficulty,
+            gold=None if gold is None else gold.mask,
             trace=found.trace,
             stage=stage,
             n_iter=found.n_iter,

@@ -28,7 +28,12 @@ class Gold:
     @property
     def known(self) -> npt.NDArray[np.int64]:
         """The tasks with a known truth."""
-        return np.flatnonzero(self.label < self.n_classes)
+        return np.flatnonzero(self.mask)
+
+    @property
+    def mask(self) -> npt.NDArray[np.bool_]:
+        """mask[task]: whether its truth is known."""
+        return np.asarray(self.label < self.n_classes)
 
     def clamp(self, posterior: F8) -> F8:
         """The posterior with certainty where the truth is known."""

@@ -63,6 +63,7 @@ def infer(result: Result, annotations: Annotations, unknown_workers: Literal["er
         confusion=None if result.confusion is None else _table(result.confusion, result, old, was_there),
         counts=None if result.counts is None else np.where(was_there[:, None, None], result.counts[old], 0.0),
         difficulty=None,
+        gold=None,
         extra=_extra(result, old, was_there),
         **spread,
     )

@@ -84,6 +84,8 @@ def compare(
         print_json(_plain(found, disputed))
         return
     _print(found, disputed, annotations)
+    if found.n_gold_left_out:
+        say(f"{found.n_gold_left_out:,} tasks in the truth were gold in the fits and are not scored")
     for note in found.notes:
         say("note:", note)
     if output is not None:
@@ -108,6 +110,7 @@ def _plain(found: Comparison, limit: int) -> dict[str, Any]:
         "methods": found.methods.to_dicts(),
         "agreement": {row.pop("method"): row for row in found.agreement.to_dicts()},
         "disputed": tasks,
+        "n_gold_left_out": found.n_gold_left_out,
         "notes": list(found.notes),
     }
 

@@ -67,6 +67,8 @@ def evaluate(
         header = ["true \\ said", *map(str, scores.classes)]
         rows = [[str(name), *map(str, row)] for name, row in zip(scores.classes, scores.confusion, strict=True)]
         print_table("Confusion", header, rows, stderr=False)
+    if scores.n_gold_left_out:
+        say(f"{scores.n_gold_left_out:,} tasks in the truth were gold in the fit and are not counted")
     if scores.truths_without_labels:
         say(f"{scores.truths_without_labels:,} tasks in the truth have no label here and are not counted")
 

@@ -17,7 +17,7 @@ from ..result import Result
 FORMAT = 1
 FILES = ("result.json", "arrays.npz", "tasks.parquet", "workers.parquet", "classes.parquet")
 _ARRAYS = ("posterior", "class_prior", "skill", "skill_low", "skill_high", "labels_per_task", "labels_per_worker",
-           "confusion", "counts", "difficulty", "trace", "stage")  # fmt: skip
+           "confusion", "counts", "difficulty", "gold", "trace", "stage")  # fmt: skip
 
 
 def refuse_to_overwrite(folder: Path, names: tuple[str, ...], force: bool) -> None:
@@ -105,10 +105,13 @@ def _check_shapes(result: Result) -> None:
     shapes = {"posterior": (n, k), "class_prior": (k,), "labels_per_task": (n,), "labels_per_worker": (m,)}
     shapes |= dict.fromkeys(("skill", "skill_low", "skill_high"), (m,))
     shapes |= dict.fromkeys(("confusion", "counts"), (m, k, k))
+    shapes["gold"] = (n,)
     for name, shape in shapes.items():
         array = getattr(result, name)
         if array is not None and array.shape != shape:
             raise ValueError(f"{name} has shape {array.shape}, not {shape}")
+    if result.gold is not None and result.gold.dtype != np.bool_:
+        raise ValueError(f"gold has type {result.gold.dtype}, not bool")
 
 
 def _plain(value: Any) -> Any:

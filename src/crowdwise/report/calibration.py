@@ -42,9 +42,10 @@ def calibration(votes: Annotations, result: Result, truth: Any, blind: Result | 
     if gold is None or not len(gold.known):
         return Calibration(reason=_UNKNOWN)
     judged = blind or result
-    at, true = gold.known, gold.label[gold.known]
-    if blind is None and bool((result.posterior[at, true] == 1).all() and (judged.posterior[at] > 0).sum() == len(at)):
+    at = np.flatnonzero(gold.mask if judged.gold is None else gold.mask & ~judged.gold)
+    if not len(at):
         return Calibration(reason=_GIVEN)
+    true = gold.label[at]
     scores = evaluate(judged, truth, resamples=RESAMPLES)
     found = bins(judged.confidence[at], judged.labels[at] == true)
     label = f"Reliability: of {len(at):,} labels with known truth, how many are right at each level of confidence"
