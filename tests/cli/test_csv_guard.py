@@ -8,12 +8,11 @@ import re
 
 import numpy as np
 import pytest
+from benchmarks import ROOT
 
 import crowdwise as cw
 from crowdwise.io.export import write_votes
 from crowdwise.io.reading import Reading
-
-from ..conftest import ROOT
 
 TASKS = ["=1+1", "+t", "-t", "@t", "\tt", "'=t", "plain", "-7"]
 WORKERS = ["=HYPERLINK(1)", "+w", "-w", "@w"]

@@ -17,10 +17,9 @@ import sys
 from pathlib import Path
 
 import pytest
+from benchmarks import ROOT
 
 import crowdwise
-
-from ..conftest import ROOT
 
 PAGES = sorted([ROOT / "README.md", *(ROOT / "docs").rglob("*.md")])
 BLOCK = re.compile(r"^```(python|console)\n(.*?)^```", re.S | re.M)
