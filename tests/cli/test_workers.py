@@ -102,6 +102,27 @@ def test_levels_need_numbers(crowdwise_cli, folder, tmp_path):
     assert "numbers" in err
 
 
+def test_steps_in_words_need_their_order(crowdwise_cli, tmp_path):
+    steps = ["bad", "fair", "good"]
+    rows = [f"{t},{w},{steps[(t * 7 + (w == 'b') * (t % 3)) % 3]}" for t in range(30) for w in "ab"]
+    (tmp_path / "rated.csv").write_text("task,worker,label\n" + "\n".join(rows) + "\n", encoding="utf-8")
+    arguments = (tmp_path / "rated.csv", "-m", "majority_vote")
+    for command in ("workers", "report"):
+        end = () if command == "workers" else ("-o", tmp_path / "page.html")
+        code, out, err = crowdwise_cli(command, *arguments, "--level", "ordinal", *end)
+        assert (code, out, err.count("\n")) == (2, "", 1)
+        assert "rated.csv: an ordinal level needs the order of the classes" in err
+        code, out, err = crowdwise_cli(command, *arguments, "--order", "bad, fair,good,great", *end)
+        assert code == 0, err
+    found = json.loads(crowdwise_cli("workers", *arguments, "--order", "bad,fair,good", "--json")[1])["agreement"]
+    votes = cw.read(tmp_path / "rated.csv")
+    alpha = {c["name"]: c["value"] for c in found}["Krippendorff's alpha, ordinal"]
+    assert alpha == pytest.approx(cw.workers.krippendorff_alpha(votes, level="ordinal", order=steps))
+    assert "alpha, ordinal" in (tmp_path / "page.html").read_text(encoding="utf-8")
+    code, _, err = crowdwise_cli("workers", *arguments, "--level", "ordinal", "--order", "bad,good")
+    assert (code, err) == (2, "crowdwise: order must list every class once, from low to high; 'fair' is missing\n")
+
+
 def test_drop_flagged_says_what_it_takes_away(crowdwise_cli, folder, tmp_path):
     run = tmp_path / "run"
     code, _, err = crowdwise_cli("aggregate", folder / "votes.csv", "-m", "dawid_skene", "--drop-flagged", "-o", run)

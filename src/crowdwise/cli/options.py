@@ -3,12 +3,23 @@
 from __future__ import annotations
 
 from dataclasses import fields
+from enum import StrEnum
 from pathlib import Path
 from typing import Annotated, Any
 
 import typer
 
 from ..errors import ParameterError
+
+
+class Grade(StrEnum):
+    """What the classes are: names, steps, or numbers."""
+
+    nominal = "nominal"
+    ordinal = "ordinal"
+    interval = "interval"
+    ratio = "ratio"
+
 
 Votes = Annotated[
     str,
@@ -41,6 +52,23 @@ Prior = Annotated[
         show_default=False,
     ),
 ]
+Level = Annotated[
+    Grade | None,
+    typer.Option(
+        "--level",
+        help="What the classes are, for the agreement: names (the default), steps, or numbers.",
+        show_default=False,
+    ),
+]
+Order = Annotated[
+    str | None,
+    typer.Option(
+        "--order",
+        help="The classes from low to high, for --level ordinal: bad,fair,good. Not needed where they are numbers.",
+        metavar="CLASSES",
+        show_default=False,
+    ),
+]
 Params = Annotated[
     list[str] | None,
     typer.Option(
@@ -51,6 +79,16 @@ Params = Annotated[
         show_default=False,
     ),
 ]
+
+
+def parse_grades(level: Grade | None, order: str | None) -> dict[str, Any]:
+    """--level and --order as the library takes them. An order alone means ordinal classes; names may be quoted."""
+    import csv
+
+    if order is None:
+        return {"level": "nominal" if level is None else level.value, "order": None}
+    names = [name.strip() for name in next(csv.reader([order], skipinitialspace=True), [])]
+    return {"level": "ordinal" if level is None else level.value, "order": names}
 
 
 def parse_params(method: str, given: list[str] | None) -> dict[str, Any]:

@@ -13,7 +13,7 @@ import typer
 from ..registry import DEFAULT
 from .asking import USUAL, Asked, reads_votes
 from .loading import is_run, load
-from .options import Force, Gold, Params, Seed, Truth, parse_params
+from .options import Force, Gold, Level, Order, Params, Seed, Truth, parse_grades, parse_params
 from .talk import naming, progress, say, tell_ledger
 
 if TYPE_CHECKING:
@@ -39,6 +39,8 @@ def report(
     gold: Gold = None,
     truth: Truth = None,
     asked: Asked = USUAL,
+    level: Level = None,
+    order: Order = None,
     seed: Seed = 0,
     title: Annotated[
         str | None, typer.Option("--title", help="Heads the page; by default the file's name.", show_default=False)
@@ -55,17 +57,18 @@ def report(
     from ..report import refuse, write
 
     refuse(output, force)
+    grades = parse_grades(level, order)
     known = None if truth is None else read_truth(truth)
     if is_run(votes, asked):
         annotations, result, history = from_folder(Path(votes))
         blind, judge = None, known if known is not None or gold is None else read_truth(gold)
     else:
-        annotations, result, blind, helped = from_file(votes, method, param, gold, known, asked, seed)
+        annotations, result, blind, helped = from_file(votes, method, param, gold, known, asked, seed, grades)
         history, judge = None, helped if known is None else known
     head = title or (Path(votes).resolve().name if votes != "-" else "")
     with naming(votes, gold, truth):
         write(annotations, result, output, truth=judge, blind=blind, history=history, title=head,
-              made=date.today().isoformat(), force=force)  # fmt: skip
+              made=date.today().isoformat(), force=force, **grades)  # fmt: skip
     say(f"written to {output} ({output.stat().st_size / 1e6:.2f} MB); open it in any browser")
 
 
@@ -109,9 +112,11 @@ def from_file(
     truth: Any,
     asked: Asked,
     seed: int,
+    grades: dict[str, Any],
 ) -> tuple[Annotations, Result, Result | None, Any]:
     """Votes of a file, the method's result, its result without the gold labels where there are some, and these."""
     from .. import registry
+    from ..workers.agreement import check_grades
 
     chosen = registry.method(method, **{"seed": seed, **parse_params(method, param)})
     annotations, known = load(votes, asked, gold)
@@ -119,6 +124,7 @@ def from_file(
         annotations = annotations.with_classes(truth["label"])
     tell_ledger(annotations.ledger)
     with progress(method) as callback, naming(votes, gold):
+        check_grades(annotations, **grades)
         result = chosen.fit(annotations, gold=known, callback=callback)
         if known is None or "gold" in registry.card(method).needs:
             return annotations, result, None, known

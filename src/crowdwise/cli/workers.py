@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from enum import StrEnum
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
 
@@ -11,7 +10,7 @@ import typer
 from ..registry import DEFAULT
 from .asking import USUAL, Asked, reads_votes
 from .loading import is_run, load
-from .options import Force, Gold, Json, Params, Seed, parse_params
+from .options import Force, Gold, Json, Level, Order, Params, Seed, parse_grades, parse_params
 from .talk import bar, naming, print_json, print_table, progress, say, tell_ledger
 
 if TYPE_CHECKING:
@@ -23,15 +22,6 @@ FILES = ("quality.csv", "classes.csv", "confusions.csv", "agreement.csv", "flags
          "contested.csv")  # fmt: skip
 # Rows of each table shown on the terminal.
 SHOWN = 20
-
-
-class Grade(StrEnum):
-    """What the classes are: names, steps, or numbers."""
-
-    nominal = "nominal"
-    ordinal = "ordinal"
-    interval = "interval"
-    ratio = "ratio"
 
 
 @reads_votes
@@ -46,7 +36,8 @@ def workers(
     param: Params = None,
     gold: Gold = None,
     asked: Asked = USUAL,
-    level: Annotated[Grade, typer.Option("--level", help="What the classes are, for the agreement.")] = Grade.nominal,
+    level: Level = None,
+    order: Order = None,
     idle: Annotated[
         float, typer.Option("--idle", help="A longer pause than so many seconds is a break.", metavar="S", min=0)
     ] = 600.0,
@@ -66,9 +57,10 @@ def workers(
 
     if output is not None:
         refuse_to_overwrite(output, FILES, force)
-    annotations, result, known = obtain(votes, method, param, gold, asked, seed)
+    grades = parse_grades(level, order)
+    annotations, result, known = obtain(votes, method, param, gold, asked, seed, grades)
     with naming(votes, gold):
-        look = study(annotations, result, gold=known, level=level.value, idle=idle)
+        look = study(annotations, result, gold=known, **grades, idle=idle)
     if output is not None:
         write(look, annotations, result, output)
     if json:
@@ -86,12 +78,14 @@ def obtain(
     gold: Path | None,
     asked: Asked,
     seed: int,
+    grades: dict[str, Any],
 ) -> tuple[Annotations, Result, Any]:
     """Votes, their result and gold: from a run folder, or by fitting the method to a file."""
     from .. import registry
     from ..io.read import read_truth
     from ..io.votes import load_votes
     from ..result import Result
+    from ..workers.agreement import check_grades
 
     if is_run(votes, asked):
         result = Result.load(votes)
@@ -101,6 +95,7 @@ def obtain(
     annotations, known = load(votes, asked, gold)
     tell_ledger(annotations.ledger)
     with progress(method) as callback, naming(votes, gold):
+        check_grades(annotations, **grades)
         return annotations, chosen.fit(annotations, gold=known, callback=callback), known
 
 

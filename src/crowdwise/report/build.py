@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Any
 
@@ -11,6 +12,7 @@ from markupsafe import Markup
 
 from .. import registry, tasks
 from ..annotations import Annotations
+from ..maths.chance import Level
 from ..result import Result
 from ..workers.agreement import Coefficient, agreement_table
 from ..workers.flags import flag_table
@@ -74,9 +76,11 @@ def build(
     history: pl.DataFrame | None = None,
     title: str = "",
     made: str = "",
+    level: Level = "nominal",
+    order: Sequence[Any] | None = None,
 ) -> View:
     """Work everything out once. `truth` are known labels, `blind` the fit without them (see `report.write`)."""
-    look = study(votes, result, gold=truth)
+    look = study(votes, result, gold=truth, level=level, order=order)
     disputed = tasks.contested(votes, result)
     confused = tasks.confused_classes(votes, result)
     judged = calibration(votes, result, truth, blind)

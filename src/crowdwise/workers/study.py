@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Any
 
@@ -32,10 +33,16 @@ class Study:
 
 
 def study(
-    annotations: Annotations, result: Result, *, gold: Any = None, level: Level = "nominal", idle: float = 600.0
+    annotations: Annotations,
+    result: Result,
+    *,
+    gold: Any = None,
+    level: Level = "nominal",
+    order: Sequence[Any] | None = None,
+    idle: float = 600.0,
 ) -> Study:
-    """Quality, agreement and flags. `gold` adds accuracies on known tasks, `level` grades the agreement, `idle` is the
-    longest pause in seconds that still counts as work.
+    """Quality, agreement and flags. `gold` adds accuracies on known tasks, `level` and `order` grade the agreement
+    (see `agreement`), `idle` is the longest pause in seconds that still counts as work.
     """
     judgement = Judgement(annotations, result)
     return Study(
@@ -43,7 +50,7 @@ def study(
         classes_of(judgement),
         confusion_of(judgement),
         drift.curve_of(judgement),
-        agreement(annotations, level=level),
+        agreement(annotations, level=level, order=order),
         flags_of(judgement),
     )
 
