@@ -64,11 +64,15 @@ class Annotations:
         classes: Any = None,
         duplicates: Duplicates = "error",
         unknown_classes: UnknownClasses = "error",
+        missing: Sequence[Any] = (),
     ) -> Annotations:
-        """From three equally long columns; `tasks`, `workers`, `classes` may name more than the rows mention."""
+        """From three equally long columns; `tasks`, `workers`, `classes` may name more than the rows mention.
+
+        Values in `missing` stand for nothing, as None does.
+        """
         columns = {"task": task, "worker": worker, "label": label, "weight": weight, "time": time}
         columns |= {"duration": duration, "confidence": confidence}
-        known = {"tasks": tasks, "workers": workers, "classes": classes}
+        known = {"tasks": tasks, "workers": workers, "classes": classes, "missing": missing}
         return cls._of(encode(columns, duplicates=duplicates, unknown_classes=unknown_classes, **known))
 
     @classmethod
@@ -80,20 +84,24 @@ class Annotations:
         classes: Any = None,
         duplicates: Duplicates = "error",
         unknown_classes: UnknownClasses = "error",
+        missing: Sequence[Any] = (),
     ) -> Annotations:
         """From a table of pandas, polars, pyarrow, duckdb, or anything else that exports an Arrow stream."""
         from .io.columns import pick
         from .io.frames import to_polars
 
-        table, notes = pick(to_polars(frame), columns, where="the frame")
-        coded = encode(table, classes=classes, duplicates=duplicates, unknown_classes=unknown_classes, notes=notes)
-        return cls._of(coded)
+        table, notes = pick(to_polars(frame), columns, "the frame", missing)
+        known = {"classes": classes, "notes": notes, "missing": missing}
+        return cls._of(encode(table, duplicates=duplicates, unknown_classes=unknown_classes, **known))
 
     @classmethod
     def from_matrix(
         cls, matrix: Any, *, tasks: Any = None, workers: Any = None, classes: Any = None, missing: Any = None
     ) -> Annotations:
-        """From a wide table, one row a task and one column a worker; None, NaN and `missing` are empty cells."""
+        """From a wide table, one row a task and one column a worker; None, NaN and `missing` are empty cells.
+
+        `missing` is a value or a list of values.
+        """
         from .io.wide import melt
 
         task, worker, label, all_tasks, all_workers, notes = melt(matrix, tasks, workers, missing)

@@ -14,7 +14,7 @@ from .errors import DataError, ParameterError
 from .intervals import Terms, intervals
 from .maths.ties import tie_shares
 from .result import Result
-from .vocabulary import lookup, union
+from .vocabulary import lookup, spelt_like, union
 
 F8 = npt.NDArray[np.float64]
 I4 = npt.NDArray[np.int32]
@@ -80,7 +80,7 @@ def evaluate(found: Result | pl.DataFrame, truth: Any, *, resamples: int = 0, se
     if not fair.any():
         raise DataError(ALL_GOLD.format(n=int(told.sum())))
     rows = at[fair]
-    true_names = table["label"].filter(pl.Series(fair))
+    true_names = spelt_like(table["label"].filter(pl.Series(fair)), classes)
     names = union(classes, true_names.cast(pl.String) if classes.dtype == pl.String else true_names)
     said = lookup(names, label.gather(rows))[0]
     true = lookup(names, true_names)[0]

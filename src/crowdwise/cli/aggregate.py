@@ -11,7 +11,7 @@ import typer
 from ..registry import DEFAULT
 from .asking import USUAL, Asked, reads_votes
 from .loading import load, load_prior
-from .options import Force, Gold, Json, Params, Prior, Seed, Votes, parse_params
+from .options import Force, Gold, GoldColumns, Json, Params, Prior, Seed, Votes, parse_params
 from .talk import clean, naming, print_json, print_table, progress, say, tell_ledger, worker_rows
 
 if TYPE_CHECKING:
@@ -26,6 +26,7 @@ def aggregate(
     method: Annotated[str, typer.Option("-m", "--method", help="See: crowdwise methods")] = DEFAULT,
     param: Params = None,
     gold: Gold = None,
+    gold_columns: GoldColumns = None,
     prior: Prior = None,
     asked: Asked = USUAL,
     calibrate: Annotated[
@@ -56,7 +57,7 @@ def aggregate(
     chosen = registry.method(method, **{"seed": seed, **parse_params(method, param)})
     if output is not None:
         refuse_to_overwrite(output, TABLES + FILES, force)
-    annotations, known = load(votes, asked, gold)
+    annotations, known = load(votes, asked, gold, gold_columns)
     tell_ledger(annotations.ledger)
     history = None if prior is None else load_prior(prior)
     with progress(method) as callback, naming(votes, gold, prior):

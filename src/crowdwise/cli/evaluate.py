@@ -8,10 +8,13 @@ from typing import TYPE_CHECKING, Annotated
 import typer
 
 from ..errors import ParameterError
-from .options import Json, Truth
+from .asking import Asked, Missing
+from .options import Json, Truth, TruthColumns
 from .talk import naming, print_json, print_table, say
 
 if TYPE_CHECKING:
+    import polars as pl
+
     from ..metrics import Evaluation
 
 NAMES = {
@@ -35,6 +38,17 @@ def evaluate(
         ),
     ],
     truth: Truth = None,
+    truth_columns: TruthColumns = None,
+    columns: Annotated[
+        str | None,
+        typer.Option(
+            "--columns",
+            help="Which column of a table LABELS is which: task=..,label=..",
+            metavar="PAIRS",
+            show_default=False,
+        ),
+    ] = None,
+    missing: Missing = None,
     resamples: Annotated[
         int, typer.Option("--resamples", min=0, metavar="N", help="Resamples of the tasks behind the 95 % intervals.")
     ] = 1000,
@@ -42,22 +56,15 @@ def evaluate(
     json: Json = False,
 ) -> None:
     """Score labels and probabilities against the truth, with 95 % intervals."""
-    import polars as pl
-
-    from ..io.read import read_truth
-    from ..io.tables import open_table
     from ..metrics import evaluate as score
     from ..result import Result
 
     if truth is None:
         raise ParameterError("evaluate needs --truth FILE, a table task,label")
-    if labels.is_dir():
-        found: Result | pl.DataFrame = Result.load(labels)
-    else:
-        table = open_table(labels)
-        found = table.read(table.header).with_columns(pl.all().cast(pl.String))
+    found: Result | pl.DataFrame = Result.load(labels) if labels.is_dir() else read_labels(labels, columns)
+    answers = Asked(missing=missing).truth(truth, truth_columns)
     with naming(labels, truth):
-        scores = score(found, read_truth(truth), resamples=resamples, seed=seed)
+        scores = score(found, answers, resamples=resamples, seed=seed)
     if json:
         print_json(scores.to_dict())
         return
@@ -71,6 +78,24 @@ def evaluate(
         say(f"{scores.n_gold_left_out:,} tasks in the truth were gold in the fit and are not counted")
     if scores.truths_without_labels:
         say(f"{scores.truths_without_labels:,} tasks in the truth have no label here and are not counted")
+
+
+def read_labels(path: Path, columns: str | None) -> pl.DataFrame:
+    """A table of labels as text: task, label and what else is in it, such as p_<class>."""
+    import polars as pl
+
+    from ..io.columns import TRUTH, parse_columns
+    from ..io.numerals import with_points
+    from ..io.reading import choose_columns
+    from ..io.tables import open_table
+
+    table = open_table(path)
+    chosen, _ = choose_columns(table, parse_columns(columns), TRUTH)
+    frame = table.read(table.header).with_columns(pl.all().cast(pl.String))
+    if table.decimal_comma:
+        frame = with_points(frame, [name for name in frame.columns if name.startswith("p_")])
+    ours = {theirs: role for role, theirs in chosen.items() if role in TRUTH}
+    return frame.drop([name for name in TRUTH if name not in ours and name in frame.columns]).rename(ours)
 
 
 def _rows(scores: Evaluation) -> list[list[str]]:

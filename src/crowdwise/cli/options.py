@@ -24,7 +24,8 @@ class Grade(StrEnum):
 Votes = Annotated[
     str,
     typer.Argument(
-        help="Votes: .csv .tsv .jsonl .parquet (+ .gz .zst), .npy, a labelling tool's export, or - for CSV on stdin.",
+        help="Votes: .csv .tsv .jsonl .parquet (+ .gz .zst), .xlsx, .npy, a labelling tool's export, or - for CSV on "
+        "stdin.",
         metavar="VOTES",
         show_default=False,
     ),
@@ -40,6 +41,21 @@ Gold = Annotated[
     Path | None,
     typer.Option(
         "--gold", help="A table task,label with the known truth of some tasks.", metavar="FILE", show_default=False
+    ),
+]
+GoldColumns = Annotated[
+    str | None,
+    typer.Option(
+        "--gold-columns", help="Which column of --gold is which: task=..,label=..", metavar="PAIRS", show_default=False
+    ),
+]
+TruthColumns = Annotated[
+    str | None,
+    typer.Option(
+        "--truth-columns",
+        help="Which column of --truth is which: task=..,label=..",
+        metavar="PAIRS",
+        show_default=False,
     ),
 ]
 Prior = Annotated[

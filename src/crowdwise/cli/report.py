@@ -12,8 +12,20 @@ import typer
 
 from ..registry import DEFAULT
 from .asking import USUAL, Asked, reads_votes
-from .loading import is_run, load
-from .options import Force, Gold, Level, Order, Params, Seed, Truth, parse_grades, parse_params
+from .loading import is_run, load, with_classes_of
+from .options import (
+    Force,
+    Gold,
+    GoldColumns,
+    Level,
+    Order,
+    Params,
+    Seed,
+    Truth,
+    TruthColumns,
+    parse_grades,
+    parse_params,
+)
 from .talk import naming, progress, say, tell_ledger
 
 if TYPE_CHECKING:
@@ -37,7 +49,9 @@ def report(
     method: Annotated[str, typer.Option("-m", "--method", help="See: crowdwise methods")] = DEFAULT,
     param: Params = None,
     gold: Gold = None,
+    gold_columns: GoldColumns = None,
     truth: Truth = None,
+    truth_columns: TruthColumns = None,
     asked: Asked = USUAL,
     level: Level = None,
     order: Order = None,
@@ -53,17 +67,18 @@ def report(
     --gold labels help the method, and judge it in a second fit without them; --truth labels only judge. Given a folder,
     the result in it is shown and -m, -p and --columns are not needed.
     """
-    from ..io.read import read_truth
     from ..report import refuse, write
 
     refuse(output, force)
     grades = parse_grades(level, order)
-    known = None if truth is None else read_truth(truth)
+    known = asked.truth(truth, truth_columns)
     if is_run(votes, asked):
         annotations, result, history = from_folder(Path(votes))
-        blind, judge = None, known if known is not None or gold is None else read_truth(gold)
+        blind, judge = None, known if known is not None else asked.truth(gold, gold_columns)
     else:
-        annotations, result, blind, helped = from_file(votes, method, param, gold, known, asked, seed, grades)
+        annotations, result, blind, helped = from_file(
+            votes, method, param, (gold, gold_columns), known, asked, seed, grades
+        )
         history, judge = None, helped if known is None else known
     head = title or (Path(votes).resolve().name if votes != "-" else "")
     with naming(votes, gold, truth):
@@ -108,7 +123,7 @@ def from_file(
     votes: str,
     method: str,
     param: list[str] | None,
-    gold: Path | None,
+    gold: tuple[Path | None, str | None],
     truth: Any,
     asked: Asked,
     seed: int,
@@ -119,11 +134,11 @@ def from_file(
     from ..workers.agreement import check_grades
 
     chosen = registry.method(method, **{"seed": seed, **parse_params(method, param)})
-    annotations, known = load(votes, asked, gold)
+    annotations, known = load(votes, asked, *gold)
     if truth is not None:
-        annotations = annotations.with_classes(truth["label"])
+        annotations = with_classes_of(annotations, truth)
     tell_ledger(annotations.ledger)
-    with progress(method) as callback, naming(votes, gold):
+    with progress(method) as callback, naming(votes, gold[0]):
         check_grades(annotations, **grades)
         result = chosen.fit(annotations, gold=known, callback=callback)
         if known is None or "gold" in registry.card(method).needs:

@@ -10,7 +10,7 @@ import typer
 from ..registry import DEFAULT
 from .asking import USUAL, Asked, reads_votes
 from .loading import is_run, load
-from .options import Force, Gold, Json, Level, Order, Params, Seed, parse_grades, parse_params
+from .options import Force, Gold, GoldColumns, Json, Level, Order, Params, Seed, parse_grades, parse_params
 from .talk import bar, naming, print_json, print_table, progress, say, tell_ledger
 
 if TYPE_CHECKING:
@@ -35,6 +35,7 @@ def workers(
     method: Annotated[str, typer.Option("-m", "--method", help="See: crowdwise methods")] = DEFAULT,
     param: Params = None,
     gold: Gold = None,
+    gold_columns: GoldColumns = None,
     asked: Asked = USUAL,
     level: Level = None,
     order: Order = None,
@@ -58,7 +59,7 @@ def workers(
     if output is not None:
         refuse_to_overwrite(output, FILES, force)
     grades = parse_grades(level, order)
-    annotations, result, known = obtain(votes, method, param, gold, asked, seed, grades)
+    annotations, result, known = obtain(votes, method, param, (gold, gold_columns), asked, seed, grades)
     with naming(votes, gold):
         look = study(annotations, result, gold=known, **grades, idle=idle)
     if output is not None:
@@ -75,14 +76,13 @@ def obtain(
     votes: str,
     method: str,
     param: list[str] | None,
-    gold: Path | None,
+    gold: tuple[Path | None, str | None],
     asked: Asked,
     seed: int,
     grades: dict[str, Any],
 ) -> tuple[Annotations, Result, Any]:
     """Votes, their result and gold: from a run folder, or by fitting the method to a file."""
     from .. import registry
-    from ..io.read import read_truth
     from ..io.votes import load_votes
     from ..result import Result
     from ..workers.agreement import check_grades
@@ -90,11 +90,11 @@ def obtain(
     if is_run(votes, asked):
         result = Result.load(votes)
         annotations = load_votes(Path(votes), result)
-        return annotations, result, None if gold is None else read_truth(gold)
+        return annotations, result, asked.truth(*gold)
     chosen = registry.method(method, **{"seed": seed, **parse_params(method, param)})
-    annotations, known = load(votes, asked, gold)
+    annotations, known = load(votes, asked, *gold)
     tell_ledger(annotations.ledger)
-    with progress(method) as callback, naming(votes, gold):
+    with progress(method) as callback, naming(votes, gold[0]):
         check_grades(annotations, **grades)
         return annotations, chosen.fit(annotations, gold=known, callback=callback), known
 

@@ -31,7 +31,8 @@ class Ask:
 
     `question` picks one of several; `multiple` says what to do with a worker's several labels for one task: refuse
     the file, join them to one class ("a|b") or drop the row; `predictions` takes a model's predictions as a worker
-    of their own; `rejected="drop"` leaves out assignments that the requester rejected.
+    of their own; `rejected="drop"` leaves out assignments that the requester rejected; `missing` are values that stand
+    for nothing.
     """
 
     question: str | None = None
@@ -39,12 +40,15 @@ class Ask:
     multiple: Multiple = "error"
     predictions: bool = False
     rejected: Rejected = "keep"
+    missing: Sequence[str] = ()
 
     def __post_init__(self) -> None:
         if self.multiple not in ("error", "join", "drop"):
             raise ParameterError(f"multiple must be error, join or drop, got {self.multiple!r}")
         if self.rejected not in ("keep", "drop"):
             raise ParameterError(f"rejected must be keep or drop, got {self.rejected!r}")
+        if isinstance(self.missing, str):
+            raise ParameterError(f"missing must be a list of values, got {self.missing!r}; write [{self.missing!r}]")
 
     def only(self, where: str, *roles: str) -> None:
         """Refuse --columns for what this format does not let be named."""
@@ -94,6 +98,7 @@ class Found:
     workers: pl.DataFrame | None = None
     tasks: pl.Series | None = None
     all_workers: pl.Series | None = None
+    decimal_comma: bool = False
 
 
 class Format(Protocol):
