@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from functools import partial
 from pathlib import Path
@@ -19,7 +19,7 @@ from .coding import Duplicates, UnknownClasses, encode
 from .columns import TAKEN, VOTE, choose, values
 from .formats import FORMATS as EXPORTS
 from .formats import get
-from .formats.base import Ask, Found, Multiple, Rejected
+from .formats.base import Ask, Control, Found, Item, Multiple, Rejected
 from .formats.detect import PLAIN, detect
 from .numerals import respell, with_points
 from .snorkel import read_snorkel
@@ -37,7 +37,8 @@ class Reading:
 
     `format` and `why`: what the file was taken for; `question`: which of its questions; `columns`: our names to the
     file's. `gold` (task, label) is the truth that the file itself knows; `workers` (worker, source, group) says who
-    is a human and who a model, where the file does.
+    is a human and who a model, where the file does. `items` goes through the tasks as the file has them, with ids and
+    data, and `control` is the question in Label Studio's words; both for exports of Label Studio.
     """
 
     annotations: Annotations
@@ -47,6 +48,8 @@ class Reading:
     columns: Mapping[str, str] = field(default_factory=dict)
     gold: pl.DataFrame | None = None
     workers: pl.DataFrame | None = None
+    items: Callable[[], Iterator[Item]] | None = None
+    control: Control | None = None
 
 
 def read_all(
@@ -92,7 +95,9 @@ def read_all(
     ledger = _with(coded.ledger, found.dropped)
     _refuse_empty(ledger, where, kind)
     annotations = Annotations._of(replace(coded, ledger=ledger))
-    return Reading(annotations, kind, why, found.question, chosen, found.gold, found.workers)
+    return Reading(
+        annotations, kind, why, found.question, chosen, found.gold, found.workers, found.items, found.control
+    )
 
 
 def _find(path: str | Path, format: str | None, ask: Ask) -> tuple[str, str, str, Mapping[str, str], Found]:
