@@ -38,7 +38,7 @@ def test_the_verdict_counts_what_the_result_says(plain_page, plain_crowd):
 
 def test_the_workers_on_the_page_are_those_of_the_table(plain, plain_crowd):
     votes, result, truth = plain_crowd
-    table = cw.workers.quality(votes, result, gold=truth).sort("skill", descending=True)
+    table = cw.workers.best_first(cw.workers.quality(votes, result, gold=truth))
     header, *rows = plain.tables["Workers"]
     assert header[:3] == ["Worker", "Labels", "Skill"]
     assert [row[0] for row in rows] == table["worker"].to_list()

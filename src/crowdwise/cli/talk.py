@@ -93,13 +93,15 @@ def tell_ledger(ledger: Ledger) -> None:
 
 
 def worker_rows(result: Result, limit: int = 5) -> list[list[str]]:
-    """The best and the worst workers by skill, those without labels left out."""
-    table = result.worker_table().filter(result.worker_table()["n_labels"] > 0).sort("skill", descending=True)
-    picked = table if len(table) <= 2 * limit else table.head(limit).vstack(table.tail(limit))
+    """The best and the worst workers by the ends of their intervals, those without labels left out."""
+    from ..workers.ranking import best_and_worst
+
+    best, worst = best_and_worst(result.worker_table(), limit)
+    picked = best.vstack(worst.reverse())
     rows = [
         [str(w), f"{n:,}", f"{s:.3f}", f"{lo:.3f} – {hi:.3f}", bar(s, lo, hi)] for w, n, s, lo, hi in picked.iter_rows()
     ]
-    if len(table) > 2 * limit:
+    if len(worst):
         rows.insert(limit, ["…", "", "", "", ""])
     return rows
 

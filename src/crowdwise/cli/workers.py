@@ -19,9 +19,10 @@ if TYPE_CHECKING:
     from ..workers.study import Study
 
 FILES = ("quality.csv", "classes.csv", "confusions.csv", "agreement.csv", "flags.csv", "pairs.csv", "curve.csv",
-         "contested.csv")  # fmt: skip
-# Rows of each table shown on the terminal.
+         "contested.csv", "coachable.csv")  # fmt: skip
+# Rows of each table shown on the terminal; of longer lists of workers so many of the best and of the worst.
 SHOWN = 20
+ENDS = 10
 
 
 @reads_votes
@@ -109,7 +110,8 @@ def write(look: Study, annotations: Annotations, result: Result, folder: Path) -
     from ..workers.pairs import pair_table
 
     tables = (look.quality, look.classes, look.confusion, agreement_table(look.agreement), flag_table(look.flags),
-              pair_table(annotations), look.curve, contested(annotations, result))  # fmt: skip
+              pair_table(annotations), look.curve, contested(annotations, result),
+              flag_table(look.coachable))  # fmt: skip
     try:
         folder.mkdir(parents=True, exist_ok=True)
         for name, table in zip(FILES, tables, strict=True):
@@ -124,6 +126,7 @@ def summary(look: Study, result: Result) -> dict[str, Any]:
         "method": result.method,
         "agreement": [c.to_dict() for c in look.agreement],
         "flags": [flag.to_dict() for flag in look.flags],
+        "coachable": [flag.to_dict() for flag in look.coachable],
         "workers": look.quality.to_dicts(),
         "classes": look.classes.to_dicts(),
     }
@@ -134,22 +137,40 @@ def tell(look: Study, annotations: Annotations, result: Result) -> None:
     say(f"{len(annotations):,} annotations by {annotations.n_workers:,} workers; {result.method}")
     rows = [[c.name, _number(c.value), _range(c.low, c.high), c.reason or c.note or ""] for c in look.agreement]
     print_table("Agreement", ["", "value", "95 % interval", ""], rows, stderr=False)
-    seen = look.quality.filter(look.quality["n_labels"] > 0).sort("skill", descending=True)
-    print_table(
-        f"Workers, best first{_of(len(seen))}",
-        ["worker", "labels", "skill", "95 % interval", "", "confirmed", "bits", "spammer?", "flags"],
-        [_row(row, look) for row in seen.head(SHOWN).to_dicts()],
-        stderr=False,
-    )
+    _tell_workers(look)
     flags = [flag for flag in look.flags if flag.name != "unknown"]
     rows = [[str(f.worker), f.name, _strength(f.probability, f.p_value), f.evidence] for f in flags[:SHOWN]]
     if flags:
         print_table(f"Flags{_of(len(flags))}", ["worker", "flag", "strength", "evidence"], rows, stderr=False)
+    if look.coachable:
+        of = {row["worker"]: row for row in look.quality.to_dicts()}
+        rows = [
+            [str(f.worker), f"{of[f.worker]['n_labels']:,}", _number(of[f.worker]["skill"]), f.evidence]
+            for f in look.coachable[:SHOWN]
+        ]
+        title = f"Coachable: a word may help{_of(len(look.coachable))}"
+        print_table(title, ["worker", "labels", "skill", "what is seen"], rows, stderr=False)
     unknown = len(look.flags) - len(flags)
     say(
         f"{len({f.worker for f in flags})} workers are flagged"
+        + f", {len(look.coachable)} coachable" * bool(look.coachable)
         + (f"; of {unknown} too little is known" * (unknown > 0))
     )
+
+
+def _tell_workers(look: Study) -> None:
+    """All workers, or the best and the worst of many."""
+    from ..workers.ranking import best_and_worst
+
+    best, worst = best_and_worst(look.quality, ENDS)
+    n = int((look.quality["n_labels"] > 0).sum())
+    header = ["worker", "labels", "skill", "95 % interval", "", "confirmed", "bits", "spammer?", "flags"]
+    parts = {"Workers, best first": best}
+    if len(worst):
+        of = f"({ENDS} of {n:,}, by the {{}} end of the interval)"
+        parts = {f"Workers, the best {of.format('lower')}": best, f"Workers, the worst {of.format('upper')}": worst}
+    for title, table in parts.items():
+        print_table(title, header, [_row(row, look) for row in table.to_dicts()], stderr=False)
 
 
 def _row(row: dict[str, Any], look: Study) -> list[str]:

@@ -52,6 +52,7 @@ class View:
     n_workers: int
     has: dict[str, bool]
     notes: list[crew.Note]
+    coaching: list[crew.Note]
     matrices: list[crew.Matrix]
     pairs: Pairs
     contested: list[doubt.Contested]
@@ -93,12 +94,13 @@ def build(
         classes=_classes(votes, result),
         ledger=votes.ledger.to_dict(),
         verdict=first,
-        steps=steps(first, judged.suspects, confused),
+        steps=steps(first, judged.suspects, confused, len(look.coachable)),
         agreement=[Measure(c, svg.interval(c.value, c.low, c.high, start=_start(look))) for c in look.agreement],
         rows=crew.rows(look),
         n_workers=int((votes.labels_per_worker > 0).sum()),
         has={name: look.quality[name].null_count() < len(look.quality) for name in ("gold_accuracy", "seconds_median")},
         notes=crew.notes(look.flags),
+        coaching=crew.notes(look.coachable),
         matrices=crew.matrices(votes, look),
         pairs=met,
         contested=doubt.contested_rows(votes, disputed),
@@ -171,6 +173,7 @@ def _tables(look: Study, disputed: pl.DataFrame, met: Pairs, result: Result) -> 
         ("contested.csv", "every task and its label, the most contested first", disputed),
         ("quality.csv", "every worker", look.quality),
         ("flags.csv", "every flag with its evidence", flag_table(look.flags)),
+        ("coachable.csv", "whom a word may help", flag_table(look.coachable)),
         ("agreement.csv", "the coefficients", agreement_table(look.agreement)),
         ("classes.csv", "recall and precision by worker and class", look.classes),
         ("pairs.csv", "pairs of the workers on the map", met.table),

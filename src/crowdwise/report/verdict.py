@@ -118,7 +118,7 @@ def _talk(grave: Sequence[Flag], at_most: int = 6) -> list[tuple[str, str, str]]
     return list(seen.values())[:at_most]
 
 
-def steps(view: Verdict, suspects: pl.DataFrame | None, confused: pl.DataFrame) -> list[str]:
+def steps(view: Verdict, suspects: pl.DataFrame | None, confused: pl.DataFrame, n_coachable: int) -> list[str]:
     """What to do next."""
     out = []
     if view.n_more:
@@ -129,6 +129,11 @@ def steps(view: Verdict, suspects: pl.DataFrame | None, confused: pl.DataFrame) 
         out.append(
             f"Talk to {count(view.n_talk, 'worker')} before removing anybody; crowdwise aggregate --drop-flagged shows "
             "what would change without those who guess or collude."
+        )
+    if n_coachable:
+        out.append(
+            f"Show {count(n_coachable, 'worker')} where the others see it differently: steady confusions and low skill "
+            "are listed under Coachable."
         )
     if suspects is not None and len(suspects):
         names = enough([shown(t, 30) for t in suspects["task"].to_list()], 3)

@@ -13,8 +13,9 @@ from ..maths.chance import Level
 from ..result import Result
 from . import colluders, drift, spammers
 from .agreement import Coefficient, agreement
+from .coaching import coachable_of
 from .confusions import classes_of, confusion_of
-from .flags import Flag
+from .flags import REMOVED, Flag
 from .judgement import Judgement
 from .quality import quality_of
 
@@ -22,7 +23,8 @@ from .quality import quality_of
 @dataclass(frozen=True)
 class Study:
     """`quality`, `classes`, `confusion` and `curve` are tables (see the functions of these names), `agreement` the
-    crowd's coefficients, `flags` what to know about single workers, the most serious first."""
+    crowd's coefficients, `flags` what to know about single workers, the most serious first, `coachable` whom a word may
+    help (see `coachable`), none of whom guesses or colludes."""
 
     quality: pl.DataFrame
     classes: pl.DataFrame
@@ -30,6 +32,7 @@ class Study:
     curve: pl.DataFrame
     agreement: list[Coefficient]
     flags: list[Flag]
+    coachable: list[Flag]
 
 
 def study(
@@ -45,13 +48,16 @@ def study(
     (see `agreement`), `idle` is the longest pause in seconds that still counts as work.
     """
     judgement = Judgement(annotations, result)
+    flags = flags_of(judgement)
+    idlers = {flag.worker for flag in flags if flag.name in REMOVED}
     return Study(
         quality_of(judgement, gold, idle),
         classes_of(judgement),
         confusion_of(judgement),
         drift.curve_of(judgement),
         agreement(annotations, level=level, order=order),
-        flags_of(judgement),
+        flags,
+        [flag for flag in coachable_of(judgement) if flag.worker not in idlers],
     )
 
 
