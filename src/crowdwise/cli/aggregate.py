@@ -133,17 +133,29 @@ def tell(result: Result, annotations: Annotations, output: Path | None) -> None:
         f"{annotations.n_classes} classes; {result.method}, {result.n_iter} iterations"
     )
     tell_choice(result)
-    unsure = int((result.confidence < 0.9).sum())
-    say(
-        f"by its own reckoning {result.mean_confidence:.1%} of the labels are right; "
-        f"{unsure:,} tasks are less than 90 % sure and deserve another vote"
-    )
+    say(f"by its own reckoning {result.mean_confidence:.1%} of the labels are right; {tell_needs(annotations, result)}")
     none = int((annotations.labels_per_task == 0).sum())
     if none:
         say(f"{none:,} tasks have no label at all; their rows show the class prior")
     if output is not None:
         print_table("Workers, best and worst", ["worker", "labels", "skill", "95 % interval", ""], worker_rows(result))
         say(f"written to {output}")
+
+
+def tell_needs(annotations: Annotations, result: Result) -> str:
+    """How many labels are not safe, and what would settle them."""
+    from ..needs import needs
+
+    need = needs(annotations, result)
+    unsure = need.n_vote + need.n_expert
+    if not unsure:
+        return "all are at least 90 % sure"
+    start, futile = f"{unsure:,} tasks are less than 90 % sure", "more votes of this crowd would not settle them"
+    if not need.n_expert:
+        return f"{start} and need another vote"
+    if not need.n_vote:
+        return f"{start} and need an expert: {futile}"
+    return f"{start}: {need.n_vote:,} need another vote, {need.n_expert:,} an expert, as {futile}"
 
 
 def tell_choice(result: Result) -> None:

@@ -13,6 +13,7 @@ from markupsafe import Markup
 from .. import registry, tasks
 from ..annotations import Annotations
 from ..maths.chance import Level
+from ..needs import needs
 from ..result import Result
 from ..workers.agreement import Coefficient, agreement_table
 from ..workers.flags import flag_table
@@ -86,7 +87,7 @@ def build(
     confused = tasks.confused_classes(votes, result)
     judged = calibration(votes, result, truth, blind)
     met = pairs(votes, result, look.flags)
-    first = verdict(votes, result, look.agreement, look.flags, judged.scores)
+    first = verdict(votes, result, look.agreement, look.flags, judged.scores, needs(votes, result))
     return View(
         title=shown(title, 120),
         made=made,
@@ -170,7 +171,7 @@ def _trace(result: Result) -> Markup:
 
 def _tables(look: Study, disputed: pl.DataFrame, met: Pairs, result: Result) -> list[tuple[str, str, pl.DataFrame]]:
     return [
-        ("contested.csv", "every task and its label, the most contested first", disputed),
+        ("contested.csv", "every task and its label, what to do first on top", disputed),
         ("quality.csv", "every worker", look.quality),
         ("flags.csv", "every flag with its evidence", flag_table(look.flags)),
         ("coachable.csv", "whom a word may help", flag_table(look.coachable)),
