@@ -12,7 +12,7 @@ import typer
 from .asking import USUAL, Asked, reads_votes
 from .loading import load
 from .options import Force, Gold, GoldColumns, Json, Seed, Truth, TruthColumns, Votes
-from .talk import naming, print_json, print_table, say, tell_ledger
+from .talk import counting, naming, print_json, print_table, say, tell_ledger
 
 if TYPE_CHECKING:
     from ..annotations import Annotations
@@ -69,7 +69,7 @@ def compare(
     annotations, known = load(votes, asked, gold, gold_columns)
     tell_ledger(annotations.ledger)
     answers = asked.truth(truth, truth_columns)
-    with naming(votes, gold, truth):
+    with naming(votes, gold, truth), counting("compare") as watch:
         found = run(
             annotations,
             chosen,
@@ -78,6 +78,7 @@ def compare(
             seed=seed,
             folds=folds,
             jobs=jobs or _jobs(annotations, chosen),
+            watch=watch,
         )
     if output is not None:
         found.save(output, force=force)
