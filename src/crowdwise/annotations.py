@@ -2,17 +2,19 @@
 
 from __future__ import annotations
 
+import warnings
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, field, replace
 from functools import cached_property
 from itertools import pairwise
+from pathlib import Path
 from typing import Any, Literal
 
 import numpy as np
 import numpy.typing as npt
 import polars as pl
 
-from .errors import DataError, ParameterError
+from .errors import DataError, LedgerWarning, ParameterError
 from .io.coding import NUMBERS, Coded, Duplicates, UnknownClasses, encode
 from .ledger import Ledger
 from .maths.order import offsets
@@ -123,6 +125,11 @@ class Annotations:
     # ---------------------------------------------------------------- sizes and views
     def __len__(self) -> int:
         return len(self.task)
+
+    def _repr_html_(self) -> str:
+        from .notebook import annotations_html
+
+        return annotations_html(self)
 
     def __repr__(self) -> str:
         return (
@@ -299,3 +306,23 @@ class Annotations:
         from .io.describe import describe
 
         return describe(self)
+
+
+def as_annotations(votes: Any) -> Annotations:
+    """Annotations as they are, a table task, worker, label as annotations; what else there is, is said how to read."""
+    if isinstance(votes, Annotations):
+        return votes
+    if isinstance(votes, str | Path):
+        raise DataError(f"annotations are needed, got the path {str(votes)!r}; read the file first: cw.read(path)")
+    if isinstance(votes, np.ndarray | list | tuple):
+        kind = type(votes).__name__
+        raise DataError(
+            f"annotations are needed, got a {kind}; a matrix with a row a task and a column a worker goes through "
+            "cw.Annotations.from_matrix(matrix), three columns through cw.Annotations.from_arrays(task, worker, label)"
+        )
+    found = Annotations.from_frame(votes)
+    told = [f"{n:,} rows are left out: {reason}" for reason, n in found.ledger.dropped.items()]
+    told += [note for note in found.ledger.notes if "missing value" in note]
+    for note in told:
+        warnings.warn(f"the frame: {note}", LedgerWarning, stacklevel=3)
+    return found

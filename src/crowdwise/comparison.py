@@ -152,9 +152,9 @@ def _about_the_default(ran: list[Entry]) -> tuple[str, ...]:
         return ()
     return (
         f"{registry.DEFAULT}, the default, is number {better + 1} of {len(scores)} by held-out score. The score asks "
-        "how well a method foretells what workers say, which favours one sharp model; an average of several is less sharp "
-        "on purpose, so that its confidence holds where a single model would be wrong. On sets with known truth this "
-        "pays; --truth with some true labels shows what holds here",
+        "how well a method foretells what workers say, which favours one sharp model; an average of several is less "
+        "sharp on purpose, so that its confidence holds where a single model would be wrong. On sets with known truth "
+        "this pays; --truth with some true labels shows what holds here",
     )
 
 

@@ -28,7 +28,19 @@ ALL_GOLD = (
 )
 
 
-@dataclass(frozen=True)
+# The scores as people call them, in the order in which they read them.
+SCORES = {
+    "accuracy": "accuracy",
+    "macro_f1": "macro F1",
+    "expected_accuracy": "accuracy, ties shared",
+    "mean_confidence": "mean confidence",
+    "log_loss": "log-loss (nats)",
+    "brier": "Brier score",
+    "ece": "expected calibration error",
+}
+
+
+@dataclass(frozen=True, repr=False)
 class Evaluation:
     """Scores over the tasks whose truth is known. Those that need probabilities are None without them.
 
@@ -56,6 +68,19 @@ class Evaluation:
     def to_dict(self) -> dict[str, Any]:
         """Plain values."""
         return dict(vars(self))
+
+    def __repr__(self) -> str:
+        parts = []
+        for key, name in SCORES.items():
+            value, between = getattr(self, key), self.intervals.get(key)
+            if value is not None:
+                parts.append(f"{name} {value:.3f}" + (f" ({between[0]:.3f} – {between[1]:.3f})" if between else ""))
+        return f"Evaluation({self.n:,} task{'s' * (self.n != 1)}: {'; '.join(parts)})"
+
+    def _repr_html_(self) -> str:
+        from .notebook import evaluation_html
+
+        return evaluation_html(self)
 
 
 def evaluate(found: Result | pl.DataFrame, truth: Any, *, resamples: int = 0, seed: int = 0) -> Evaluation:

@@ -17,16 +17,6 @@ if TYPE_CHECKING:
 
     from ..metrics import Evaluation
 
-NAMES = {
-    "accuracy": "accuracy",
-    "macro_f1": "macro F1",
-    "expected_accuracy": "accuracy, ties shared",
-    "mean_confidence": "mean confidence",
-    "log_loss": "log-loss (nats)",
-    "brier": "Brier score",
-    "ece": "expected calibration error",
-}
-
 
 def evaluate(
     labels: Annotated[
@@ -99,8 +89,10 @@ def read_labels(path: Path, columns: str | None) -> pl.DataFrame:
 
 
 def _rows(scores: Evaluation) -> list[list[str]]:
+    from ..metrics import SCORES
+
     rows = []
-    for key, name in NAMES.items():
+    for key, name in SCORES.items():
         value = getattr(scores, key)
         if value is not None:
             low, high = scores.intervals.get(key, (None, None))
