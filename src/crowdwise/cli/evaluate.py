@@ -10,7 +10,7 @@ import typer
 from ..errors import ParameterError
 from .asking import Asked, Missing
 from .options import Json, Truth, TruthColumns
-from .talk import naming, print_json, print_table, say
+from .talk import clean, naming, print_json, print_table, say
 
 if TYPE_CHECKING:
     import polars as pl
@@ -64,10 +64,28 @@ def evaluate(
         header = ["true \\ said", *map(str, scores.classes)]
         rows = [[str(name), *map(str, row)] for name, row in zip(scores.classes, scores.confusion, strict=True)]
         print_table("Confusion", header, rows, stderr=False)
+    if not labels.is_dir():
+        tell_gold_beside(labels)
     if scores.n_gold_left_out:
         say(f"{scores.n_gold_left_out:,} tasks in the truth were gold in the fit and are not counted")
     if scores.truths_without_labels:
         say(f"{scores.truths_without_labels:,} tasks in the truth have no label here and are not counted")
+
+
+def tell_gold_beside(labels: Path) -> None:
+    """A table does not say which tasks were gold; the run in whose folder it lies does."""
+    from ..errors import CrowdwiseError
+    from ..result import Result
+
+    try:
+        gold = Result.load(labels.parent).gold
+    except CrowdwiseError:  # no run, or a damaged one
+        return
+    if gold is not None and gold.any():
+        say(
+            f"note: {int(gold.sum()):,} tasks were gold in the run that this table lies with, and a table does not say "
+            f"which; crowdwise evaluate {clean(str(labels.parent))} leaves them out"
+        )
 
 
 def read_labels(path: Path, columns: str | None) -> pl.DataFrame:
