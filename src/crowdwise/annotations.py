@@ -2,17 +2,19 @@
 
 from __future__ import annotations
 
+import warnings
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, field, replace
 from functools import cached_property
 from itertools import pairwise
+from pathlib import Path
 from typing import Any, Literal
 
 import numpy as np
 import numpy.typing as npt
 import polars as pl
 
-from .errors import DataError, ParameterError
+from .errors import DataError, LedgerWarning, ParameterError
 from .io.coding import NUMBERS, Coded, Duplicates, UnknownClasses, encode
 from .ledger import Ledger
 from .maths.order import offsets
@@ -64,11 +66,15 @@ class Annotations:
         classes: Any = None,
         duplicates: Duplicates = "error",
         unknown_classes: UnknownClasses = "error",
+        missing: Sequence[Any] = (),
     ) -> Annotations:
-        """From three equally long columns; `tasks`, `workers`, `classes` may name more than the rows mention."""
+        """From three equally long columns; `tasks`, `workers`, `classes` may name more than the rows mention.
+
+        Values in `missing` stand for nothing, as None does.
+        """
         columns = {"task": task, "worker": worker, "label": label, "weight": weight, "time": time}
         columns |= {"duration": duration, "confidence": confidence}
-        known = {"tasks": tasks, "workers": workers, "classes": classes}
+        known = {"tasks": tasks, "workers": workers, "classes": classes, "missing": missing}
         return cls._of(encode(columns, duplicates=duplicates, unknown_classes=unknown_classes, **known))
 
     @classmethod
@@ -80,20 +86,24 @@ class Annotations:
         classes: Any = None,
         duplicates: Duplicates = "error",
         unknown_classes: UnknownClasses = "error",
+        missing: Sequence[Any] = (),
     ) -> Annotations:
         """From a table of pandas, polars, pyarrow, duckdb, or anything else that exports an Arrow stream."""
         from .io.columns import pick
         from .io.frames import to_polars
 
-        table, notes = pick(to_polars(frame), columns, where="the frame")
-        coded = encode(table, classes=classes, duplicates=duplicates, unknown_classes=unknown_classes, notes=notes)
-        return cls._of(coded)
+        table, notes = pick(to_polars(frame), columns, "the frame", missing)
+        known = {"classes": classes, "notes": notes, "missing": missing}
+        return cls._of(encode(table, duplicates=duplicates, unknown_classes=unknown_classes, **known))
 
     @classmethod
     def from_matrix(
         cls, matrix: Any, *, tasks: Any = None, workers: Any = None, classes: Any = None, missing: Any = None
     ) -> Annotations:
-        """From a wide table, one row a task and one column a worker; None, NaN and `missing` are empty cells."""
+        """From a wide table, one row a task and one column a worker; None, NaN and `missing` are empty cells.
+
+        `missing` is a value or a list of values.
+        """
         from .io.wide import melt
 
         task, worker, label, all_tasks, all_workers, notes = melt(matrix, tasks, workers, missing)
@@ -115,6 +125,11 @@ class Annotations:
     # ---------------------------------------------------------------- sizes and views
     def __len__(self) -> int:
         return len(self.task)
+
+    def _repr_html_(self) -> str:
+        from .notebook import annotations_html
+
+        return annotations_html(self)
 
     def __repr__(self) -> str:
         return (
@@ -291,3 +306,23 @@ class Annotations:
         from .io.describe import describe
 
         return describe(self)
+
+
+def as_annotations(votes: Any) -> Annotations:
+    """Annotations as they are, a table task, worker, label as annotations; what else there is, is said how to read."""
+    if isinstance(votes, Annotations):
+        return votes
+    if isinstance(votes, str | Path):
+        raise DataError(f"annotations are needed, got the path {str(votes)!r}; read the file first: cw.read(path)")
+    if isinstance(votes, np.ndarray | list | tuple):
+        kind = type(votes).__name__
+        raise DataError(
+            f"annotations are needed, got a {kind}; a matrix with a row a task and a column a worker goes through "
+            "cw.Annotations.from_matrix(matrix), three columns through cw.Annotations.from_arrays(task, worker, label)"
+        )
+    found = Annotations.from_frame(votes)
+    told = [f"{n:,} rows are left out: {reason}" for reason, n in found.ledger.dropped.items()]
+    told += [note for note in found.ledger.notes if "missing value" in note]
+    for note in told:
+        warnings.warn(f"the frame: {note}", LedgerWarning, stacklevel=3)
+    return found

@@ -6,7 +6,7 @@ import os
 import time
 import warnings
 from collections.abc import Callable, Iterator, Sequence
-from concurrent.futures import ProcessPoolExecutor
+from concurrent.futures import ProcessPoolExecutor, wait
 from concurrent.futures.process import BrokenProcessPool
 from dataclasses import dataclass, field
 from multiprocessing import get_context
@@ -21,6 +21,11 @@ from .engine.selection import held_out
 from .errors import CrowdwiseError, CrowdwiseWarning
 from .metrics import Evaluation, evaluate
 from .result import Result
+
+# Called with how many methods are done, of how many, and the one that is waited for.
+Watch = Callable[[int, int, str], None]
+# Seconds between two looks at what other processes have done.
+_GLANCE = 0.5
 
 
 @dataclass(frozen=True)
@@ -64,12 +69,15 @@ def run_one(contest: Contest, name: str) -> Entry:
         except CrowdwiseError as refusal:
             return Entry(name, reason=str(refusal))
         except Exception as bug:  # a plug-in's fault must not hide what the others found
-            return Entry(name, reason=f"failed: {type(bug).__name__}: {bug}")
+            return Entry(name, reason=f"failed: {_fault(bug)}")
     notes = [str(w.message) for w in caught]
     score, error = _held_out(contest, lambda votes: method.fit(votes, gold=contest.gold), notes)
     scores = None
     if contest.truth is not None:
-        scores = evaluate(result, contest.truth, resamples=contest.resamples, seed=contest.seed)
+        try:
+            scores = evaluate(result, contest.truth, resamples=contest.resamples, seed=contest.seed)
+        except Exception as bug:
+            return Entry(name, reason=f"what it found cannot be scored: {_fault(bug)}")
     return Entry(
         name,
         labels=result.labels,
@@ -82,6 +90,10 @@ def run_one(contest: Contest, name: str) -> Entry:
         scores=scores,
         notes=tuple(dict.fromkeys(notes)),
     )
+
+
+def _fault(bug: BaseException) -> str:
+    return f"{type(bug).__name__}: {' '.join(str(bug).split())[:200]}"
 
 
 def _held_out(
@@ -97,25 +109,37 @@ def _held_out(
         except CrowdwiseError as refusal:
             notes.append(f"no held-out score: {refusal}")
             return None, None
+        except Exception as bug:  # a plug-in that fits all labels may still fail on a part of them
+            notes.append(f"no held-out score: it failed without a part of the labels ({_fault(bug)})")
+            return None, None
     return found.score, found.standard_error
 
 
 # ---------------------------------------------------------------------- several processes
-def run_all(contest: Contest, names: Sequence[str], jobs: int) -> Iterator[Entry]:
+def run_all(contest: Contest, names: Sequence[str], jobs: int, watch: Watch | None = None) -> Iterator[Entry]:
     """The entries in the order of the names, as they come in; the same for any number of jobs, save the times."""
     _warm_up()
+    tell = watch or (lambda *_: None)
     if jobs <= 1 or len(names) <= 1:
-        yield from (run_one(contest, name) for name in names)
+        for done, name in enumerate(names):
+            tell(done, len(names), name)
+            yield run_one(contest, name)
         return
     # Fresh processes: a fork would copy the locks of threads that the copy does not have.
     with ProcessPoolExecutor(
         min(jobs, len(names)), mp_context=get_context("spawn"), initializer=_enter, initargs=(contest,)
     ) as pool:
-        for name, waiting in [(name, pool.submit(_run_here, name)) for name in names]:
+        every = {name: pool.submit(_run_here, name) for name in names}
+        for name, waiting in every.items():
+            while not waiting.done():
+                tell(sum(each.done() for each in every.values()), len(names), name)
+                wait([waiting], timeout=_GLANCE)
             try:
                 yield waiting.result()
             except BrokenProcessPool:
                 yield Entry(name, reason="a process of the comparison was ended from outside; is there enough memory?")
+            except Exception as bug:  # what a plug-in gives back may not travel between processes
+                yield Entry(name, reason=f"failed: {_fault(bug)}")
 
 
 _here: list[Contest] = []

@@ -14,7 +14,7 @@ from .errors import DataError, ParameterError
 from .intervals import Terms, intervals
 from .maths.ties import tie_shares
 from .result import Result
-from .vocabulary import lookup, union
+from .vocabulary import lookup, spelt_like, union
 
 F8 = npt.NDArray[np.float64]
 I4 = npt.NDArray[np.int32]
@@ -28,7 +28,19 @@ ALL_GOLD = (
 )
 
 
-@dataclass(frozen=True)
+# The scores as people call them, in the order in which they read them.
+SCORES = {
+    "accuracy": "accuracy",
+    "macro_f1": "macro F1",
+    "expected_accuracy": "accuracy, ties shared",
+    "mean_confidence": "mean confidence",
+    "log_loss": "log-loss (nats)",
+    "brier": "Brier score",
+    "ece": "expected calibration error",
+}
+
+
+@dataclass(frozen=True, repr=False)
 class Evaluation:
     """Scores over the tasks whose truth is known. Those that need probabilities are None without them.
 
@@ -57,6 +69,19 @@ class Evaluation:
         """Plain values."""
         return dict(vars(self))
 
+    def __repr__(self) -> str:
+        parts = []
+        for key, name in SCORES.items():
+            value, between = getattr(self, key), self.intervals.get(key)
+            if value is not None:
+                parts.append(f"{name} {value:.3f}" + (f" ({between[0]:.3f} – {between[1]:.3f})" if between else ""))
+        return f"Evaluation({self.n:,} task{'s' * (self.n != 1)}: {'; '.join(parts)})"
+
+    def _repr_html_(self) -> str:
+        from .notebook import evaluation_html
+
+        return evaluation_html(self)
+
 
 def evaluate(found: Result | pl.DataFrame, truth: Any, *, resamples: int = 0, seed: int = 0) -> Evaluation:
     """Score a Result, or a table task, label (with or without p_<class> columns), against truth.
@@ -80,7 +105,7 @@ def evaluate(found: Result | pl.DataFrame, truth: Any, *, resamples: int = 0, se
     if not fair.any():
         raise DataError(ALL_GOLD.format(n=int(told.sum())))
     rows = at[fair]
-    true_names = table["label"].filter(pl.Series(fair))
+    true_names = spelt_like(table["label"].filter(pl.Series(fair)), classes)
     names = union(classes, true_names.cast(pl.String) if classes.dtype == pl.String else true_names)
     said = lookup(names, label.gather(rows))[0]
     true = lookup(names, true_names)[0]

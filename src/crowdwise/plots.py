@@ -77,7 +77,7 @@ class Plots:
         from .aggregate.gold import truth_table
         from .metrics import ALL_GOLD
         from .report.calibration import bins
-        from .vocabulary import lookup
+        from .vocabulary import lookup, spelt_like
 
         result, table = self.result, truth_table(truth)
         at, known = lookup(result.tasks, table["task"])
@@ -87,7 +87,7 @@ class Plots:
             known &= ~result.gold[at]
             if not known.any():
                 raise DataError(ALL_GOLD.format(n=len(table)))
-        true = lookup(result.classes, table["label"])[0][known]
+        true = lookup(result.classes, spelt_like(table["label"], result.classes))[0][known]
         found = bins(result.confidence[at[known]], result.labels[at[known]] == true)
         ax = _axes(ax, (5.0, 4.5))
         x, y = np.array([b.confidence for b in found]), np.array([b.accuracy for b in found])

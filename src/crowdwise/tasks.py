@@ -1,4 +1,5 @@
-"""Which labels are doubtful? Contested tasks, gold that the crowd contradicts, and classes taken for each other.
+"""Which labels are doubtful, and what would settle them? Contested tasks, gold that the crowd contradicts, and classes
+taken for each other.
 
 Tasks are the other half of the data than workers, hence a module beside the room `workers`.
 """
@@ -16,21 +17,29 @@ from .aggregate.gold import as_gold
 from .annotations import Annotations
 from .errors import DataError
 from .maths.ties import TOLERANCE
+from .needs import EXPERT, FEWEST, RIDDLE, SAFE, TIMES, VOTE, Needs, needs
 from .result import Result
 
 F8 = npt.NDArray[np.float64]
 
-# Below this confidence a label deserves another vote.
-SAFE = 0.9
+# What to do with a task, in the order in which to do it; nothing comes last.
+TODO = ("vote", "expert", "look", "")
+# Workers whose skill lies this far below the crowd's, on average, are weak.
+WEAK = 0.08
+OUTVOTED = "more votes say otherwise, but of workers who are less often right"
 
 
 def contested(annotations: Annotations, result: Result, others: Sequence[Result] = ()) -> pl.DataFrame:
-    """One row a task, the most contested first.
+    """One row a task, what to do first on top.
 
     task, label, confidence, second (the runner-up), margin (between the two), entropy (nats), n_labels, n_agree (labels
     that say so), difficulty (by the method where it has one, else the share of labels that differ), disagreeing (how
-    many of the `others`, results of other methods on the same tasks, have another label), why (in words; empty when
-    safe).
+    many of the `others`, results of other methods on the same tasks, have another label), todo, votes (about how many
+    more should settle it), why (in words; empty when safe).
+
+    `todo` is "vote" where more votes should settle the label, those first that gain most per vote; "expert" where more
+    votes of this crowd would not (see `needs`), the most doubtful first; "look" at a safe label that other methods or
+    most of the votes contradict; else empty.
 
     >>> votes = Annotations.from_arrays([1, 1, 2, 2], [*"abab"], [*"xyxx"])
     >>> import crowdwise as cw
@@ -49,6 +58,9 @@ def contested(annotations: Annotations, result: Result, others: Sequence[Result]
     n = annotations.labels_per_task
     differ = np.where(n > 0, 1 - agree / np.maximum(n, 1), np.nan)
     against = np.sum([other.labels != result.labels for other in others], axis=0) if others else np.zeros(len(n))
+    need = needs(annotations, result)
+    outvoted = annotations.votes.max(axis=1, initial=0.0) > annotations.votes[np.arange(len(n)), result.labels]
+    todo = _todo(need, outvoted, np.asarray(against))
     table = pl.DataFrame(
         {
             "task": result.tasks,
@@ -63,32 +75,67 @@ def contested(annotations: Annotations, result: Result, others: Sequence[Result]
             "n_agree": agree,
             "difficulty": pl.Series(differ if result.difficulty is None else result.difficulty).fill_nan(None),
             "disagreeing": np.asarray(against, dtype=np.int64),
-            "why": _why(result.confidence, margin, n, agree, np.asarray(against), len(others)),
+            "todo": np.array(TODO)[todo],
+            "votes": pl.Series(np.where(todo == 0, need.votes, np.nan)).fill_nan(None).cast(pl.Int64),
         }
     )
-    rank = np.lexsort((np.arange(len(n)), -result.entropy, -np.asarray(against)))
+    table = table.with_columns(_why(table, need, _weakness(annotations, result), outvoted, len(others)))
+    gain = (1 - np.where(n > 0, result.confidence, 0.0)) / np.where(todo == 0, np.maximum(need.votes, 1.0), 1.0)
+    rank = np.lexsort((np.arange(len(n)), -result.entropy, -np.asarray(against), np.where(todo < 2, -gain, 0.0), todo))
     return table.select(pl.all().gather(rank))
 
 
-def _why(
-    confidence: F8, margin: F8, n: npt.NDArray[np.int64], agree: npt.NDArray[np.int64], against: F8, n_others: int
-) -> list[str]:
-    """One short reason a task, the gravest; empty where the label is safe."""
-    out = []
-    for p, gap, size, yes, no in zip(confidence, margin, n, agree, against, strict=True):
-        if size == 0:
-            out.append("no labels")
-        elif gap <= TOLERANCE:
-            out.append("tied")
-        elif p < SAFE:
-            out.append(f"only {p:.0%} sure")
-        elif no:
-            out.append(f"{int(no)} of {n_others} other methods say otherwise")
-        elif yes * 2 < size:
-            out.append(f"only {yes} of {size} labels say so")
-        else:
-            out.append("")
-    return out
+def _todo(need: Needs, outvoted: npt.NDArray[np.bool_], against: F8) -> npt.NDArray[np.int64]:
+    """Which of TODO each task is."""
+    return np.select([need.kind == VOTE, need.kind == EXPERT, (against > 0) | outvoted], [0, 1, 2], 3)
+
+
+def _weakness(annotations: Annotations, result: Result) -> F8:
+    """How far the mean skill of a task's workers lies below the crowd's."""
+    own = result.skill[annotations.worker]
+    mean = np.bincount(annotations.task, weights=own, minlength=annotations.n_tasks)
+    return float(own.mean() if len(own) else 0.0) - mean / np.maximum(annotations.labels_per_task, 1)
+
+
+def _why(table: pl.DataFrame, need: Needs, weakness: F8, outvoted: npt.NDArray[np.bool_], n_others: int) -> pl.Series:
+    """One short reason a task: what its numbers do not say. Empty where the label is safe."""
+    more = {"usual": need.usual, "settled": need.settled, "riddle": need.riddle, "weakness": weakness,
+            "outvoted": outvoted}  # fmt: skip
+    odd = table.with_columns(**{name: pl.Series(v) for name, v in more.items()}).with_row_index("at")
+    out = np.full(len(table), "", dtype=object)
+    for row in odd.filter(pl.col("todo") != "").to_dicts():
+        out[row["at"]] = _reason(row, n_others)
+    return pl.Series("why", out.tolist(), dtype=pl.String)
+
+
+def _reason(row: dict[str, Any], n_others: int) -> str:
+    usual = row["usual"]
+    if row["n_labels"] == 0:
+        return "nobody has labelled it"
+    if row["todo"] == "vote":
+        return f"{_cause(row)}; {row['votes']} more vote{'s' * (row['votes'] > 1)} should settle it"
+    if row["todo"] == "expert" and row["settled"] >= TIMES and row["n_labels"] >= FEWEST:
+        return f"still open after {row['n_labels']} labels, where {max(usual, 1):.0f} or so usually do"
+    if row["todo"] == "expert" and row["riddle"] >= RIDDLE and row["n_labels"] >= FEWEST:
+        return f"its labels look like a toss between {row['label']!r} and {row['second']!r}"
+    if row["todo"] == "expert":
+        return f"this crowd hardly tells {row['label']!r} from {row['second']!r}"
+    if row["disagreeing"]:
+        return f"{row['disagreeing']} of {n_others} other methods say otherwise"
+    return OUTVOTED
+
+
+def _cause(row: dict[str, Any]) -> str:
+    """Why a task is in doubt that more votes should settle."""
+    if row["n_labels"] < row["usual"]:
+        return f"few labels: {row['usual']:.0f} or so usually do"
+    if row["weakness"] > WEAK:
+        return "labelled by workers who are less often right than most"
+    if row["outvoted"]:
+        return OUTVOTED
+    if row["margin"] <= TOLERANCE:
+        return "a tie"
+    return "workers who are usually right disagree"
 
 
 def suspected_gold(annotations: Annotations, result: Result, gold: Any, threshold: float = 0.1) -> pl.DataFrame:

@@ -91,6 +91,32 @@ def lookup(vocabulary: pl.Series, values: pl.Series) -> tuple[Codes, npt.NDArray
     return codes.fill_null(0).to_numpy().astype(np.int32), codes.is_not_null().to_numpy()
 
 
+# A decimal number; a point or a comma before its fraction, no zeros before its first digit: 007 is a name.
+NUMERAL = r"^\s*[+-]?(0|[1-9]\d*)([.,]\d+)?\s*$"
+
+
+def short_numerals(values: pl.Series) -> pl.Series:
+    """Numerals in their shortest spelling, 3.0 and 3,00 as 3; everything else as it is."""
+    plain = values.str.strip_chars().str.replace(",", ".", literal=True)
+    short = plain.str.replace(r"^(.*\.\d*?)0+$", "${1}").str.strip_chars_end(".")
+    return pl.select(pl.when(values.str.contains(NUMERAL)).then(short).otherwise(values)).to_series().alias(values.name)
+
+
+def spelt_like(values: pl.Series, vocabulary: pl.Series) -> pl.Series:
+    """Values that the vocabulary lacks, but for the spelling of a number, as it spells them: 3.0 is 3 there."""
+    known = lookup(vocabulary, values)[1]
+    strange = values.filter(~pl.Series(known)).unique()
+    if not len(strange) or not len(vocabulary):
+        return values
+    names = vocabulary.cast(pl.String)
+    table = pl.DataFrame({"short": short_numerals(names), "name": names}).filter(pl.col("short").is_unique())
+    meant = pl.DataFrame({"short": short_numerals(strange.cast(pl.String)), "value": strange.cast(pl.String)})
+    found = meant.join(table, on="short")
+    if not len(found):
+        return values
+    return values.cast(pl.String).replace(found["value"], found["name"])
+
+
 def codes_of(vocabulary: pl.Series, wanted: Iterable[Any], name: str) -> Codes:
     """The codes of these values, all of which must be known."""
     series = as_series(wanted, name)

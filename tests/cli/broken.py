@@ -73,7 +73,9 @@ TABLE = {
     "long row": lambda c: c + _rows(c)[1] + _separator(c) + b"more\n",
     "open quote": lambda c: c + b'"' + _rows(c)[1].replace(b'"', b"") + b"\n",
     "column twice": lambda c: c.replace(*(_twice(c)), 1),
-    "latin-1": lambda c: c + _rows(c)[1].replace(b"ann", b"\xe9").replace(b"1.0", b"\xe9") + b"\n",
+    "latin-1 beside utf-8": lambda c: (
+        c + _rows(c)[1].replace(b"ann", b"\xc3\xa9\xe9").replace(b"1.0", b"\xc3\xa9\xe9") + b"\n"
+    ),
     "a NUL byte": lambda c: c + _rows(c)[1].replace(b"ann", b"a\0").replace(b"1.0", b"\0") + b"\n",
     "utf-16 without a mark": lambda c: c.decode().encode("utf-16-le"),
     "cut within utf-16": lambda c: c.decode().encode("utf-16")[:-1],

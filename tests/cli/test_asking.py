@@ -22,7 +22,8 @@ COMMANDS = {
     "train": "FEATURES IN -m crowd_layer --net linear --epochs 1 --validation 0 -o OUT",
     "predict": "RUN FEATURES --votes IN",
 }
-OPTIONS = ("--columns", "--duplicates", "--format", "--question", "--multiple", "--predictions", "--rejected")
+OPTIONS = ("--columns", "--duplicates", "--format", "--question", "--multiple", "--predictions", "--rejected",
+           "--missing")  # fmt: skip
 TASKS = [f"t{i}" for i in range(12)]
 every = pytest.mark.parametrize("command", sorted(COMMANDS))
 

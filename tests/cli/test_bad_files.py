@@ -43,9 +43,15 @@ BAD = [
     # not text, or not UTF-8
     ("utf-16 without mark", "v.csv", VOTES.decode().encode("utf-16-le"), "", "v.csv | UTF-16 | save it as UTF-8"),
     ("utf-16 cut short", "v.csv", VOTES.decode().encode("utf-16")[:-1], "", "v.csv | begins like UTF-16 | byte"),
-    ("latin-1", "v.csv", VOTES + b"t3,ann,caf\xe9\n", "", "v.csv, line 5 | not UTF-8 | save the file"),
-    ("latin-1 elsewhere", "v.csv", b"task,worker,label,x\nt1,ann,cat,\xe9\n", "", "v.csv, line 2: not UTF-8"),
-    ("latin-1 header", "v.csv", b"task,worker,label,\xe9\nt1,ann,cat,1\n", "", "v.csv, line 1: not UTF-8"),
+    (
+        "utf-8 with damage",
+        "v.csv",
+        VOTES + b"t3,ann,caf\xc3\xa9\nt4,ann,caf\xe9\n",
+        "",
+        "v.csv, line 6 | not UTF-8 | save",
+    ),
+    ("no text elsewhere", "v.csv", b"task,worker,label,x\nt1,ann,cat,\xe9\x81\n", "", "v.csv, line 2: not UTF-8"),
+    ("no text in the header", "v.csv", b"task,worker,label,\xe9\x9d\nt1,a,cat,1\n", "", "v.csv, line 1: not UTF-8"),
     ("NUL in a cell", "v.csv", VOTES + b"t\x003,ann,cat\n", "", "v.csv, line 5 | NUL byte | damaged"),
     ("NUL in the header", "v.csv", b"task,wor\x00ker,label\n" + ROWS, "", "v.csv, line 1 | NUL byte"),
     ("junk", "v.csv", bytes(range(128, 256)) * 20, "", "v.csv, line 1 | UTF-8"),
@@ -86,7 +92,7 @@ BAD = [
     ("columns with nothing", "v.csv", VOTES, "--columns task=", "--columns | 'task='"),
     ("columns twice", "v.csv", VOTES, "--columns task=a,task=b", "--columns names task twice | keep one"),
     # names and packing
-    ("unknown extension", "v.xls", VOTES, "", "v.xls | .csv, .tsv | --format NAME"),
+    ("unknown extension", "v.txt", VOTES, "", "v.txt | .csv, .tsv | --format NAME"),
     ("no extension", "votes", VOTES, "", "votes | --format NAME"),
     ("parquet named csv", "v.csv", PARQUET, "", "v.csv is a Parquet file | --format parquet"),
     ("csv named parquet", "v.parquet", VOTES, "", "v.parquet is not a Parquet file | --format"),
@@ -165,7 +171,9 @@ BAD = [
     ("npy all abstain", "L.npy", npy(np.full((2, 2), -1)), "", "L.npy: every cell is -1"),
     ("npy with columns", "L.npy", npy(np.zeros((2, 2), dtype=int)), "--columns task=x", "L.npy | --columns"),
     # options
-    ("unknown format", "v.csv", VOTES, "--format excel", "format must be one of csv, tsv | 'excel'"),
+    ("unknown format", "v.csv", VOTES, "--format exel", "format must be one of csv, tsv | 'exel'"),
+    ("old workbook", "v.xls", b"\xd0\xcf\x11\xe0", "", "v.xls is an old Excel workbook; export it as CSV | .xlsx"),
+    ("statistics", "v.sav", b"$FL2", "", "v.sav is an SPSS file; export it as CSV"),
     ("unknown method", "v.csv", VOTES, "-m dawid_sken", "no method 'dawid_sken' | did you mean dawid_skene?"),
     ("unknown parameter", "v.csv", VOTES, "-m dawid_skene -p smooth=1", "no parameter 'smooth' | smoothing"),
     ("parameter without value", "v.csv", VOTES, "-p max_iter", "-p wants name=value | 'max_iter'"),
@@ -227,7 +235,7 @@ STDIN = [
     ("empty", b"", "", "standard input is empty"),
     ("whitespace", b"\n\n", "", "standard input is empty"),
     ("short row", VOTES + b"t3\n", "", "standard input, line 5: 1 fields"),
-    ("latin-1", VOTES + b"t3,ann,\xe9\n", "", "standard input, line 5: not UTF-8"),
+    ("no text", VOTES + b"t3,ann,\xe9\x81\n", "", "standard input, line 5: not UTF-8"),
     ("jsonl", LINE + b"{\n", "--format jsonl", "standard input, line 2: not JSON"),
     ("no parquet", VOTES, "--format parquet", "standard input is not a Parquet file"),
     ("cut gz", GZ[:-9], "", "standard input | damaged or cut short"),
@@ -242,7 +250,11 @@ def test_bad_standard_input(fails, content, arguments, words):
 TRUTH = [
     ("unknown tasks", b"task,label\nx1,cat\nx2,dog\n", "none of the 2 gold tasks", "none of the tasks"),
     ("itself", b"task,label\nt1,cat\nt1,dog\n", *["g.csv: 1 tasks have two different true labels: 't1'"] * 2),
-    ("no label column", b"task,x\nt1,cat\n", *["g.csv has no column for the label | call it 'label'"] * 2),
+    (
+        "no label column",
+        b"task,x\nt1,cat\n",
+        *["g.csv has no column for the label | --truth-columns (or --gold-columns) label=NAME"] * 2,
+    ),
     ("two label columns", b"task,vote,answer\n", *["'vote', 'answer' of g.csv could each be the label"] * 2),
     ("no rows", b"task,label\n", *["g.csv has no rows with a task and a label"] * 2),
     ("no labels", b"task,label\nt1,\n", *["g.csv has no rows with a task and a label"] * 2),
@@ -266,7 +278,7 @@ def test_bad_labels_to_evaluate(fails, tmp_path):
     truth.write_bytes(b"task,label\nt1,cat\n")
     labels = tmp_path / "labels.csv"
     for content, words in [
-        (b"task,x\nt1,cat\n", "no column 'label'"),
+        (b"task,x\nt1,cat\n", "labels.csv has no column for the label | --columns label=NAME"),
         (b"task,label\nt1,cat\nt1,dog\n", "'t1' has two labels"),
         (b"task,label,p_cat\nt1,cat,high\n", "p_cat | probabilities"),
         (b"task,label\nt1\n", "labels.csv, line 2: 1 fields"),

@@ -151,5 +151,17 @@ def test_gold_of_the_fit_is_never_scored(works, fails, files):
     assert "20 tasks in the truth were gold in the fits and are not scored" in err
     found = json.loads(works("compare", files / "votes.csv", *FEW, *both, "--json")[0])
     assert (found["n_gold_left_out"], found["methods"][0]["n"]) == (20, 60)
+    _, err = works("evaluate", run / "labels.csv", "--truth", files / "truth.csv")
+    assert "20 tasks were gold in the run that this table lies with" in err
     found = json.loads(works("evaluate", run, "--truth", files / "truth.csv", "--json")[0])
     assert (found["n_gold_left_out"], found["n"]) == (20, 60)
+
+
+def test_progress_goes_to_stderr(works, files, monkeypatch):
+    from crowdwise.cli import talk
+
+    monkeypatch.setattr(talk, "SELDOM", 0.0)
+    out, err = works("compare", files / "votes.csv", *FEW, "--json")
+    assert "compare: 0 of 2 done, at majority_vote" in err
+    assert "compare: 1 of 2 done, at dawid_skene" in err
+    assert json.loads(out)

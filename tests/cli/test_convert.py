@@ -37,7 +37,7 @@ def test_every_export_becomes_a_plain_table(crowdwise_cli, tmp_path, sample):
 def test_to_every_format(crowdwise_cli, export, tmp_path, to):
     code, _, err = crowdwise_cli("convert", export, tmp_path / "out", "--to", to)
     assert code == 0, err
-    question = {"question": "label"} if to.startswith("label_studio_") else {}
+    question = {"question": "sent"} if to.startswith("label_studio_") else {}
     back = cw.read(tmp_path / "out", format=to, **question).to_frame().select("task", "worker", "label")
     numbered = {"neg": "0", "pos": "1"} if to == "cleanlab" else {}
     assert sorted(back.iter_rows()) == sorted((t, w, numbered.get(label, label)) for t, w, label in ANSWERS)
@@ -124,3 +124,81 @@ def test_a_zip_with_a_folder_inside(crowdwise_cli, tmp_path):
     code, out, err = crowdwise_cli("inspect", tmp_path / "e.zip", "--json")
     assert code == 0, err
     assert json.loads(out)["format"] == "doccano"
+
+
+# ------------------------------------------------------------------------------------------------ there and back
+STARS = {"from_name": "stars", "to_name": "photo", "type": "rating", "value": {"rating": 4}}
+PLACE = {"from_name": "place", "to_name": "photo", "type": "taxonomy", "value": {"taxonomy": [["Asia", "Japan"]]}}
+DATA = [{"photo": f"https://x.org/{i}.jpg", "meta": {"by": [i]}} for i in range(3)]
+
+
+@pytest.fixture
+def album(tmp_path):
+    """An export whose ids are numbers, whose data are not called text, with three kinds of controls."""
+
+    def pets(*labels):
+        return {"from_name": "pets", "to_name": "photo", "type": "choices", "value": {"choices": list(labels)}}
+
+    votes = [annotation(w, STARS, PLACE, pets("cat", "dog|fox") if w == 9 else pets("cat")) for w in (7, 8, 9)]
+    tasks = [{"id": 40 - i, "data": data, "annotations": votes} for i, data in enumerate(DATA)]
+    (tmp_path / "album.json").write_text(json.dumps(tasks))
+    return tmp_path / "album.json"
+
+
+@pytest.mark.parametrize("question", ["stars", "place", "pets"])
+def test_label_studio_keeps_ids_data_and_control(crowdwise_cli, album, tmp_path, question):
+    line = ("convert", album, tmp_path / "back.json", "--to", "label_studio", "--question", question)
+    code, _, err = crowdwise_cli(*line, "--multiple", "join")
+    assert code == 0, err
+    old, new = json.loads(album.read_text()), json.loads((tmp_path / "back.json").read_text())
+    for before, after in zip(old, new, strict=True):
+        assert (after["id"], after["data"]) == (before["id"], before["data"])
+        for was, now in zip(before["annotations"], after["annotations"], strict=True):
+            assert now["completed_by"] == was["completed_by"]
+            assert now["result"] == [each for each in was["result"] if each["from_name"] == question]
+    assert "--original" not in err
+
+
+def test_predictions_go_back_into_the_project(crowdwise_cli, album, tmp_path):
+    run, line = tmp_path / "run", ("--question", "stars")
+    assert crowdwise_cli("aggregate", album, *line, "-m", "majority_vote", "-o", run)[0] == 0
+    code, _, err = crowdwise_cli("convert", run, tmp_path / "p.json", "--to", "label_studio")
+    assert code == 0
+    assert "--original FILE, the export that the votes came from, brings back ids, data and control" in err
+    back = ("convert", run, tmp_path / "q.json", "--original", album, *line)
+    code, _, err = crowdwise_cli(*back, "--to", "label_studio")
+    assert code == 0, err
+    tasks = json.loads((tmp_path / "q.json").read_text())
+    assert [(task["id"], task["data"]) for task in tasks] == [(40 - i, data) for i, data in enumerate(DATA)]
+    assert all(task["predictions"][0]["result"] == [STARS] for task in tasks)
+    assert "only" not in err
+    code, _, err = crowdwise_cli(*back, "--to", "jsonl", "--force")
+    assert (code, err.count("\n")) == (2, 1)
+    assert "--original is for predictions; say --to label_studio" in err
+
+
+def test_flat_exports_keep_data_and_control_too(crowdwise_cli, album, tmp_path):
+    line = ("--question", "stars")
+    for to, name in (("label_studio_min", "flat.json"), ("label_studio_csv", "flat.csv")):
+        flat, back = tmp_path / name, tmp_path / f"{name}.json"
+        assert crowdwise_cli("convert", album, flat, "--to", to, *line)[0] == 0
+        code, _, err = crowdwise_cli("convert", flat, back, "--to", "label_studio", "--format", to, *line)
+        assert code == 0, err
+        tasks = json.loads(back.read_text())
+        assert [task["id"] for task in tasks] == [40, 39, 38]
+        assert [task["data"]["photo"] for task in tasks] == [data["photo"] for data in DATA]
+        assert tasks[0]["annotations"][0]["result"][0]["from_name"] == "stars"
+
+
+def test_an_original_of_another_kind_is_refused(fails, tmp_path):
+    (tmp_path / "v.csv").write_text("task,worker,label\nt,w,x\n")
+    line = (
+        "convert",
+        tmp_path / "v.csv",
+        tmp_path / "o.json",
+        "--to",
+        "label_studio",
+        "--original",
+        tmp_path / "v.csv",
+    )
+    fails(*line, words="is read as csv; --original takes an export of Label Studio")

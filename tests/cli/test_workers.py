@@ -12,8 +12,10 @@ import pytest
 import crowdwise as cw
 from crowdwise import simulate
 
+from ..conftest import planted
+
 FILES = {"quality.csv", "classes.csv", "confusions.csv", "agreement.csv", "flags.csv", "pairs.csv", "curve.csv",
-         "contested.csv"}  # fmt: skip
+         "contested.csv", "coachable.csv"}  # fmt: skip
 
 
 @pytest.fixture(scope="module")
@@ -49,7 +51,7 @@ def test_json_and_files(crowdwise_cli, folder, tmp_path):
     )
     assert code == 0
     said = json.loads(out)
-    assert set(said) == {"method", "agreement", "flags", "workers", "classes"}
+    assert set(said) == {"method", "agreement", "flags", "coachable", "workers", "classes"}
     assert [f["worker"] for f in said["flags"]] == ["w8", "w9"]
     assert {path.name for path in run.iterdir()} == FILES
     quality = pl.read_csv(run / "quality.csv")
@@ -100,6 +102,49 @@ def test_levels_need_numbers(crowdwise_cli, folder, tmp_path):
     assert code == 2
     assert err.count("\n") == 1
     assert "numbers" in err
+
+
+def test_of_many_workers_the_best_and_the_worst_are_shown(crowdwise_cli, tmp_path):
+    votes, _, skill = planted(n=900, m=40, k=3, labels=8, low=0.4, high=0.95)
+    frame = votes.to_frame()
+    lucky = pl.DataFrame({"task": [0], "worker": [99], "label": [int(votes.votes[0].argmax())]})
+    pl.concat([frame.select("task", "worker", "label"), lucky]).write_csv(tmp_path / "votes.csv")
+    code, out, _ = crowdwise_cli("workers", tmp_path / "votes.csv", "-m", "hierarchical")
+    assert code == 0
+    head, _, rest = out.partition("Workers, the worst (10 of 41, by the upper end of the interval)")
+    best = [line.split()[0] for line in head.partition("the best (10 of 41")[2].splitlines() if "┄" in line]
+    worst = [line.split()[0] for line in rest.splitlines() if "┄" in line]
+    assert (len(best), len(worst)) == (10, 10)
+    assert "99" not in best + worst
+    assert min(skill[int(w)] for w in best) > max(skill[int(w)] for w in worst)
+    assert "Coachable: a word may help" in out
+    assert "where the crowd is on" in out
+    found = json.loads(crowdwise_cli("workers", tmp_path / "votes.csv", "-m", "hierarchical", "--json")[1])
+    assert {flag["name"] for flag in found["coachable"]} == {"coachable"}
+    page = tmp_path / "page.html"
+    assert crowdwise_cli("report", tmp_path / "votes.csv", "-m", "hierarchical", "-o", page)[0] == 0
+    assert "where the others see it differently" in page.read_text(encoding="utf-8")
+
+
+def test_steps_in_words_need_their_order(crowdwise_cli, tmp_path):
+    steps = ["bad", "fair", "good"]
+    rows = [f"{t},{w},{steps[(t * 7 + (w == 'b') * (t % 3)) % 3]}" for t in range(30) for w in "ab"]
+    (tmp_path / "rated.csv").write_text("task,worker,label\n" + "\n".join(rows) + "\n", encoding="utf-8")
+    arguments = (tmp_path / "rated.csv", "-m", "majority_vote")
+    for command in ("workers", "report"):
+        end = () if command == "workers" else ("-o", tmp_path / "page.html")
+        code, out, err = crowdwise_cli(command, *arguments, "--level", "ordinal", *end)
+        assert (code, out, err.count("\n")) == (2, "", 1)
+        assert "rated.csv: an ordinal level needs the order of the classes" in err
+        code, out, err = crowdwise_cli(command, *arguments, "--order", "bad, fair,good,great", *end)
+        assert code == 0, err
+    found = json.loads(crowdwise_cli("workers", *arguments, "--order", "bad,fair,good", "--json")[1])["agreement"]
+    votes = cw.read(tmp_path / "rated.csv")
+    alpha = {c["name"]: c["value"] for c in found}["Krippendorff's alpha, ordinal"]
+    assert alpha == pytest.approx(cw.workers.krippendorff_alpha(votes, level="ordinal", order=steps))
+    assert "alpha, ordinal" in (tmp_path / "page.html").read_text(encoding="utf-8")
+    code, _, err = crowdwise_cli("workers", *arguments, "--level", "ordinal", "--order", "bad,good")
+    assert (code, err) == (2, "crowdwise: order must list every class once, from low to high; 'fair' is missing\n")
 
 
 def test_drop_flagged_says_what_it_takes_away(crowdwise_cli, folder, tmp_path):

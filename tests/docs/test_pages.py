@@ -83,3 +83,31 @@ def test_the_commands_of_the_first_screen_exist():
     for target in ("demo", "test", "lint", "bench-speed"):
         assert re.search(rf"^{target}:", make, re.M)
     assert shutil.which("make")
+
+
+def test_one_method_only_calls_itself_the_default():
+    own = re.compile(r"the default(?!,? \[)")  # a link to the default is no claim to be it
+    claims = [
+        page.stem
+        for page in sorted((ROOT / "docs" / "methods").glob("*.md"))
+        if own.search("\n".join(page.read_text(encoding="utf-8").splitlines()[:2]))
+    ]
+    assert claims == [crowdwise.registry.DEFAULT]
+
+
+def test_every_command_stands_in_the_synopsis_with_options_that_it_has():
+    from typer.main import get_command
+
+    from crowdwise.cli import app
+
+    block = re.search(
+        r"^```\n(crowdwise demo.*?)^```", (ROOT / "docs" / "cli.md").read_text(encoding="utf-8"), re.S | re.M
+    )
+    entries = dict(re.findall(r"^crowdwise (\w+)((?:.*\n)(?: .*\n)*)", block.group(1), re.M))
+    commands = get_command(app).commands
+    assert set(entries) == set(commands)
+    for name, entry in entries.items():
+        has = {option for parameter in commands[name].params for option in parameter.opts}
+        assert set(re.findall(r"(?<!\w)--?[a-z][a-z-]*", entry)) <= has, name
+    assert "flags with evidence" in entries["workers"]
+    assert "HTML page" in entries["report"]

@@ -139,13 +139,40 @@ def test_an_order_of_classes_matters_to_ordinal_levels_only():
     order = ["bad", "poor", "good"]
     assert krippendorff_alpha(votes, order=order) == pytest.approx(krippendorff_alpha(votes), abs=1e-12)
     graded = krippendorff_alpha(votes, level="ordinal", order=order)
-    assert graded != pytest.approx(krippendorff_alpha(votes, level="ordinal"), abs=1e-6)
+    numbered = cw.Annotations.from_arrays(votes.task, votes.worker, np.array([1, 3, 2])[votes.label])
+    assert graded == pytest.approx(krippendorff_alpha(numbered, level="ordinal"), abs=1e-12)
+    assert graded != pytest.approx(krippendorff_alpha(votes, level="ordinal", order=sorted(order)), abs=1e-6)
     backwards = krippendorff_alpha(votes, level="ordinal", order=order[::-1])
     assert graded == pytest.approx(backwards, abs=1e-12)
     with pytest.raises(cw.DataError, match="numbers"):
         agreement(votes, level="interval")
     with pytest.raises(cw.ParameterError, match="every class once"):
         agreement(votes, order=["bad"])
+
+
+def test_text_has_no_order_of_its_own():
+    """Steps in words have a meaning that the alphabet does not know; numbers have theirs, also as text."""
+    steps = cw.Annotations.from_arrays([1, 1, 2, 2, 3, 3], [*"ababab"], ["bad", "good", "fair", "fair", "bad", "bad"])
+    for find in (agreement, krippendorff_alpha):
+        with pytest.raises(cw.DataError, match=r"needs the order of the classes.*--order.*'bad', 'fair', 'good'"):
+            find(steps, level="ordinal")
+    numbers = cw.Annotations.from_arrays([1, 1, 2, 2], [*"abab"], ["2", "10", "2", "2"])
+    assert krippendorff_alpha(numbers, level="ordinal") is not None
+    two = cw.Annotations.from_arrays([1, 1, 2, 2], [*"abab"], ["no", "yes", "no", "no"])
+    assert krippendorff_alpha(two, level="ordinal") == krippendorff_alpha(two)
+
+
+def test_an_order_may_hold_steps_that_nobody_used():
+    labels = ["bad", "good", "fair", "fair", "bad", "bad", "good", "good"]
+    votes = cw.Annotations.from_arrays([1, 1, 2, 2, 3, 3, 4, 4], [*"abababab"], labels)
+    full = ["awful", "bad", "fair", "good", "great"]
+    used = {c.name: c.value for c in agreement(votes, level="ordinal", order=full[1:4])}
+    wide = {c.name: c.value for c in agreement(votes, level="ordinal", order=full)}
+    assert wide["Krippendorff's alpha, ordinal"] == pytest.approx(used["Krippendorff's alpha, ordinal"])
+    assert wide["Gwet's AC2, ordinal"] != pytest.approx(used["Gwet's AC2, ordinal"])
+    for order, said in ((["bad", "good"], "'fair' is missing"), ([*full, "bad"], "'bad' stands there twice")):
+        with pytest.raises(cw.ParameterError, match=said):
+            agreement(votes, level="ordinal", order=order)
 
 
 def test_folding_tasks_into_blocks_changes_no_sum():

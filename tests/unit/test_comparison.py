@@ -2,12 +2,15 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
+
 import numpy as np
 import polars as pl
 import pytest
 from polars.testing import assert_frame_equal
 
 import crowdwise as cw
+from crowdwise import registry
 
 from ..conftest import planted
 
@@ -74,3 +77,60 @@ def test_gold_is_not_scored():
     assert found.methods["accuracy"][1] == alone.accuracy
     with pytest.raises(cw.DataError, match="all 30 tasks in the truth were gold"):
         cw.compare(votes, FEW, truth=gold, gold=gold)
+
+
+# ------------------------------------------------------------------------------------------------ plug-ins, progress
+class Fragile(cw.MajorityVote):
+    """A plug-in that fits all labels and stumbles over a part of them, or gives back what cannot be scored."""
+
+    fault = "fold"
+
+    def fit(self, annotations, gold=None, **more):
+        result = super().fit(annotations, gold, **more)
+        if self.fault == "fold" and len(annotations) < 480:
+            raise ZeroDivisionError("too few\nrows")
+        return replace(result, posterior=result.posterior[:3]) if self.fault == "scores" else result
+
+
+@pytest.mark.parametrize("fault", ["fold", "scores"])
+def test_a_plug_in_that_fails_ends_nothing(monkeypatch, fault):
+    votes, truth, _ = planted(n=120, m=9, k=3, labels=4)
+    monkeypatch.setattr(Fragile, "fault", fault)
+    plain = registry.method
+    monkeypatch.setattr(registry, "method", lambda name, **p: Fragile(**p) if name == "wawa" else plain(name, **p))
+    found = cw.compare(votes, ["majority_vote", "wawa"], truth=dict(enumerate(truth.tolist())), resamples=0)
+    rows = {row["method"]: row for row in found.methods.to_dicts()}
+    assert rows["majority_vote"]["held_out"] is not None
+    if fault == "fold":
+        assert rows["wawa"]["accuracy"] == rows["majority_vote"]["accuracy"]
+        assert rows["wawa"]["held_out"] is None
+        said = "wawa: no held-out score: it failed without a part of the labels (ZeroDivisionError: too few rows)"
+        assert said in found.notes
+    else:
+        assert rows["wawa"]["reason"].startswith("what it found cannot be scored: ")
+
+
+@pytest.mark.parametrize("jobs", [1, 2])
+def test_progress_is_told(jobs):
+    votes, _, _ = planted(n=60, m=6, k=3, labels=4)
+    seen = []
+    cw.compare(votes, FEW, jobs=jobs, watch=lambda *now: seen.append(now))
+    assert seen
+    assert all(0 <= done < of == 3 and name in FEW for done, of, name in seen)
+    assert [done for done, _, _ in seen] == sorted(done for done, _, _ in seen)
+    if jobs == 1:
+        assert seen == [(0, 3, FEW[0]), (1, 3, FEW[1]), (2, 3, FEW[2])]
+
+
+def test_why_the_default_stands_low_is_said():
+    votes, _, _ = planted(n=200, m=12, k=3, labels=5)
+    found = cw.compare(votes, ["committee", "one_coin", "majority_vote"], folds=2)
+    scores = dict(found.methods.select("method", "held_out").iter_rows())
+    place = 1 + sum(score > scores["committee"] for score in scores.values())
+    told = [note for note in found.notes if note.startswith("committee, the default, is number")]
+    assert (
+        told == [] if place == 1 else told[0].startswith(f"committee, the default, is number {place} of 3 by held-out")
+    )
+    assert place > 1  # a one-coin crowd is the one-coin model's own
+    assert "--truth" in told[0]
+    assert not [n for n in cw.compare(votes, ["committee", "one_coin"], folds=0).notes if "the default" in n]

@@ -71,7 +71,10 @@ def test_every_format_is_the_same(tmp_path, name, content):
         votes = cw.read(path)
         assert same(votes, expected)
         assert votes.tasks.to_list() == [" 7", "007", "7"]
-        assert votes.ledger.to_dict() == {"rows_in": 5, "rows_used": 5, "rows_dropped": 0, "dropped": {}, "notes": []}
+        (note,) = votes.ledger.notes
+        assert note.startswith("class 'nan' (1 label) reads like a missing value")
+        told = {"rows_in": 5, "rows_used": 5, "rows_dropped": 0, "dropped": {}, "notes": [note]}
+        assert votes.ledger.to_dict() == told
 
 
 def test_parquet_keeps_types(tmp_path):

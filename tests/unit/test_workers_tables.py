@@ -162,18 +162,24 @@ def test_learning_curve_is_a_rolling_mean():
 
 # ---------------------------------------------------------------- tasks
 def test_contested_tasks_come_first_with_a_reason():
+    easy = [t for t in range(10, 30) for _ in range(4)]  # where all agree, so that a vote is seen to tell something
     votes = cw.Annotations.from_arrays(
-        [1, 1, 1, 1, 2, 2, 2, 2, 3], [*"abcdabcda"], [*"xxyyxxxxx"], tasks=[1, 2, 3, 4], classes=["x", "y"]
-    )
+        [1, 1, 1, 1, 2, 2, 2, 2, 3, *easy], [*"abcdabcda", *"abcd" * 20], [*"xxyyxxxxx", *("xy"[t % 2] for t in easy)],
+        tasks=[1, 2, 3, 4, *range(10, 30)],
+    )  # fmt: skip
     vote = cw.MajorityVote().fit(votes)
     table = cw.tasks.contested(votes, vote)
-    assert table["task"].to_list()[:2] == [1, 4]
+    assert table["task"].to_list()[:2] == [4, 1]
     why = dict(zip(table["task"], table["why"], strict=True))
-    assert why == {1: "tied", 2: "", 3: "", 4: "no labels"}
-    assert table["n_agree"].sum() == 2 + 4 + 1
+    assert (why[2], why[3], why[4]) == ("", "", "nobody has labelled it")
+    assert why[1].startswith("a tie; ")
+    assert why[1].endswith("should settle it")
+    assert table["todo"].to_list() == ["vote", "vote", *[""] * 22]
+    assert table["n_agree"].sum() == 2 + 4 + 1 + 80
     other = replace(vote, posterior=vote.posterior[:, ::-1].copy())
     torn = cw.tasks.contested(votes, vote, [other])
-    assert torn.filter(pl.col("task") == 2)["disagreeing"][0] == 1
+    two = torn.row(by_predicate=pl.col("task") == 2, named=True)
+    assert (two["disagreeing"], two["todo"], two["why"]) == (1, "look", "1 of 1 other methods say otherwise")
 
 
 def test_suspected_gold_and_confused_classes(crowd, fitted):

@@ -11,7 +11,7 @@ from typing import Any, ClassVar
 import numpy as np
 import numpy.typing as npt
 
-from ..annotations import Annotations
+from ..annotations import Annotations, as_annotations
 from ..engine.em import Callback
 from ..errors import ConvergenceWarning, DataError, IdentifiabilityWarning, ParameterError
 from ..registry import card
@@ -69,19 +69,20 @@ class Aggregator(ABC):
 
     def fit(
         self,
-        annotations: Annotations,
+        annotations: Annotations | Any,
         gold: Any = None,
         *,
         prior: Any = None,
         n_shards: int = 1,
         callback: Callback | None = None,
     ) -> Result:
-        """Labels, posteriors and workers' skills of these annotations.
+        """Labels, posteriors and workers' skills of these annotations, or of a table task, worker, label.
 
         `gold` is the known truth of some tasks (a mapping or a table task, label): it stays put and teaches.
         `prior` is what earlier projects say of the workers (a Result, or a table worker, true, observed, n).
         `n_shards` splits the work without changing the answer; `callback(iteration, objective)` watches it.
         """
+        annotations = as_annotations(annotations)
         self._check_size(annotations)
         known = as_gold(gold, annotations)
         me = card(self.name)

@@ -13,7 +13,7 @@ import polars as pl
 
 from ..annotations import Annotations
 from ..errors import DataError, LedgerWarning
-from ..vocabulary import as_series, lookup, quote
+from ..vocabulary import as_series, lookup, quote, spelt_like
 
 F8 = npt.NDArray[np.float64]
 
@@ -76,7 +76,7 @@ def as_gold(gold: Any, annotations: Annotations) -> Gold | None:
             LedgerWarning,
             stacklevel=3,
         )
-    label, spoken = lookup(annotations.classes, table["label"])
+    label, spoken = lookup(annotations.classes, spelt_like(table["label"], annotations.classes))
     if not spoken[known].all():
         strange = table["label"].filter(pl.Series(known & ~spoken)).unique(maintain_order=True)
         raise DataError(

@@ -11,7 +11,7 @@ import typer
 from ..registry import DEFAULT
 from .asking import USUAL, Asked, reads_votes
 from .loading import load, load_prior
-from .options import Force, Gold, Json, Params, Prior, Seed, Votes, parse_params
+from .options import Force, Gold, GoldColumns, Json, Params, Prior, Seed, Votes, parse_params
 from .talk import clean, naming, print_json, print_table, progress, say, tell_ledger, worker_rows
 
 if TYPE_CHECKING:
@@ -26,6 +26,7 @@ def aggregate(
     method: Annotated[str, typer.Option("-m", "--method", help="See: crowdwise methods")] = DEFAULT,
     param: Params = None,
     gold: Gold = None,
+    gold_columns: GoldColumns = None,
     prior: Prior = None,
     asked: Asked = USUAL,
     calibrate: Annotated[
@@ -56,7 +57,7 @@ def aggregate(
     chosen = registry.method(method, **{"seed": seed, **parse_params(method, param)})
     if output is not None:
         refuse_to_overwrite(output, TABLES + FILES, force)
-    annotations, known = load(votes, asked, gold)
+    annotations, known = load(votes, asked, gold, gold_columns)
     tell_ledger(annotations.ledger)
     history = None if prior is None else load_prior(prior)
     with progress(method) as callback, naming(votes, gold, prior):
@@ -132,17 +133,29 @@ def tell(result: Result, annotations: Annotations, output: Path | None) -> None:
         f"{annotations.n_classes} classes; {result.method}, {result.n_iter} iterations"
     )
     tell_choice(result)
-    unsure = int((result.confidence < 0.9).sum())
-    say(
-        f"by its own reckoning {result.mean_confidence:.1%} of the labels are right; "
-        f"{unsure:,} tasks are less than 90 % sure and deserve another vote"
-    )
+    say(f"by its own reckoning {result.mean_confidence:.1%} of the labels are right; {tell_needs(annotations, result)}")
     none = int((annotations.labels_per_task == 0).sum())
     if none:
         say(f"{none:,} tasks have no label at all; their rows show the class prior")
     if output is not None:
         print_table("Workers, best and worst", ["worker", "labels", "skill", "95 % interval", ""], worker_rows(result))
         say(f"written to {output}")
+
+
+def tell_needs(annotations: Annotations, result: Result) -> str:
+    """How many labels are not safe, and what would settle them."""
+    from ..needs import needs
+
+    need = needs(annotations, result)
+    unsure = need.n_vote + need.n_expert
+    if not unsure:
+        return "all are at least 90 % sure"
+    start, futile = f"{unsure:,} tasks are less than 90 % sure", "more votes of this crowd would not settle them"
+    if not need.n_expert:
+        return f"{start} and need another vote"
+    if not need.n_vote:
+        return f"{start} and need an expert: {futile}"
+    return f"{start}: {need.n_vote:,} need another vote, {need.n_expert:,} an expert, as {futile}"
 
 
 def tell_choice(result: Result) -> None:

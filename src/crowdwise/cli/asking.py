@@ -7,11 +7,14 @@ from dataclasses import dataclass
 from enum import Enum, StrEnum
 from functools import wraps
 from inspect import Parameter, signature
+from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any, get_type_hints
 
 import typer
 
 if TYPE_CHECKING:
+    import polars as pl
+
     from ..io.reading import Reading
 
 
@@ -61,8 +64,8 @@ Format = Annotated[
     typer.Option(
         "--format",
         "--from",
-        help="csv, tsv, jsonl, parquet, wide (one column per worker), snorkel, or a labelling tool's export such as "
-        "label_studio or mturk; by default the file tells.",
+        help="csv, tsv, jsonl, parquet, excel, wide (one column per worker), snorkel, or a labelling tool's export "
+        "such as label_studio or mturk; by default the file tells.",
         metavar="NAME",
         show_default=False,
     ),
@@ -78,6 +81,15 @@ Multiple = Annotated[
 Predictions = Annotated[
     bool, typer.Option("--predictions", help="Take the predictions of models in an export as workers.")
 ]
+Missing = Annotated[
+    list[str] | None,
+    typer.Option(
+        "--missing",
+        help="A value that stands for no label, such as R's NA; repeat for more. Empty cells always do.",
+        metavar="VALUE",
+        show_default=False,
+    ),
+]
 Rejected = Annotated[Refused, typer.Option("--rejected", help="Assignments that the requester rejected: keep or drop.")]
 
 
@@ -92,6 +104,7 @@ class Asked:
     multiple: Multiple = Multi.error
     predictions: Predictions = False
     rejected: Rejected = Refused.keep
+    missing: Missing = None
 
     def read(self, votes: str) -> Reading:
         """The file, as it was asked for."""
@@ -107,7 +120,17 @@ class Asked:
             multiple=self.multiple.value,
             predictions=self.predictions,
             rejected=self.rejected.value,
+            missing=tuple(self.missing or ()),
         )
+
+    def truth(self, path: Path | None, columns: str | None) -> pl.DataFrame | None:
+        """Known labels in a file (--gold or --truth, with --gold-columns or --truth-columns), if one is named."""
+        from ..io.columns import TRUTH_OPTION, parse_columns
+        from ..io.read import read_truth
+
+        if path is None:
+            return None
+        return read_truth(path, columns=parse_columns(columns, TRUTH_OPTION), missing=tuple(self.missing or ()))
 
 
 # What is asked for when nothing is said.

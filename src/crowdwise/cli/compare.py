@@ -11,8 +11,8 @@ import typer
 
 from .asking import USUAL, Asked, reads_votes
 from .loading import load
-from .options import Force, Gold, Json, Seed, Truth, Votes
-from .talk import naming, print_json, print_table, say, tell_ledger
+from .options import Force, Gold, GoldColumns, Json, Seed, Truth, TruthColumns, Votes
+from .talk import counting, naming, print_json, print_table, say, tell_ledger
 
 if TYPE_CHECKING:
     from ..annotations import Annotations
@@ -32,7 +32,9 @@ def compare(
         typer.Option("-m", "--method", help="A method; repeat for more. Default: all.", show_default=False),
     ] = None,
     truth: Truth = None,
+    truth_columns: TruthColumns = None,
     gold: Gold = None,
+    gold_columns: GoldColumns = None,
     asked: Asked = USUAL,
     seed: Seed = 0,
     folds: Annotated[
@@ -57,7 +59,6 @@ def compare(
     from .. import registry
     from ..comparison import FILES
     from ..comparison import compare as run
-    from ..io.read import read_truth
     from ..io.store import refuse_to_overwrite
 
     chosen = method or registry.names()
@@ -65,10 +66,10 @@ def compare(
         registry.card(name)
     if output is not None:
         refuse_to_overwrite(output, FILES, force)
-    annotations, known = load(votes, asked, gold)
+    annotations, known = load(votes, asked, gold, gold_columns)
     tell_ledger(annotations.ledger)
-    answers = None if truth is None else read_truth(truth)
-    with naming(votes, gold, truth):
+    answers = asked.truth(truth, truth_columns)
+    with naming(votes, gold, truth), counting("compare") as watch:
         found = run(
             annotations,
             chosen,
@@ -77,6 +78,7 @@ def compare(
             seed=seed,
             folds=folds,
             jobs=jobs or _jobs(annotations, chosen),
+            watch=watch,
         )
     if output is not None:
         found.save(output, force=force)

@@ -2,15 +2,19 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from pathlib import Path
-from typing import Annotated
+from typing import TYPE_CHECKING, Annotated
 
 import typer
 
 from ..errors import DataError
-from .asking import USUAL, Asked, reads_votes
+from .asking import USUAL, Asked, Repeats, reads_votes
 from .options import Force
 from .talk import clean, naming, say, tell_ledger
+
+if TYPE_CHECKING:
+    from ..io.reading import Reading
 
 
 @reads_votes
@@ -20,6 +24,15 @@ def convert(
     to: Annotated[
         str | None,
         typer.Option("--to", help="Format of OUT; by default the file's name tells.", metavar="F"),
+    ] = None,
+    original: Annotated[
+        str | None,
+        typer.Option(
+            "--original",
+            help="The Label Studio export that the votes came from; --to label_studio then keeps ids, data and control",
+            metavar="FILE",
+            show_default=False,
+        ),
     ] = None,
     asked: Asked = USUAL,
     force: Force = False,
@@ -34,14 +47,17 @@ def convert(
     if target.exists() and not force:
         raise DataError(f"{target} exists already; choose another name or say --force")
     folder = Path(source)
+    origin = None if original is None else export_of(original, asked)
     if (folder / "result.json").is_file():
         from ..result import Result
 
         result = Result.load(folder)
-        notes = write_result(result, target, to)
+        notes = write_result(result, target, to, origin)
         size = f"{len(result.tasks):,} labels"
     else:
         reading = asked.read(source)
+        if origin is not None:
+            reading = replace(reading, items=origin.items, control=origin.control)
         say(f"read as {reading.format}: {clean(reading.why)}")
         tell_ledger(reading.annotations.ledger)
         with naming(source):
@@ -50,3 +66,11 @@ def convert(
     for note in notes:
         say("note:", clean(note))
     say(f"{size} written to {target}")
+
+
+def export_of(original: str, asked: Asked) -> Reading:
+    """The export that the votes came from, read for its tasks; contradictions in it are nobody's concern here."""
+    reading = replace(asked, duplicates=Repeats.keep, format=None).read(original)
+    if reading.items is None:
+        raise DataError(f"{original} is read as {reading.format}; --original takes an export of Label Studio")
+    return reading

@@ -8,21 +8,14 @@ from typing import TYPE_CHECKING, Annotated
 import typer
 
 from ..errors import ParameterError
-from .options import Json, Truth
-from .talk import naming, print_json, print_table, say
+from .asking import Asked, Missing
+from .options import Json, Truth, TruthColumns
+from .talk import clean, naming, print_json, print_table, say
 
 if TYPE_CHECKING:
-    from ..metrics import Evaluation
+    import polars as pl
 
-NAMES = {
-    "accuracy": "accuracy",
-    "macro_f1": "macro F1",
-    "expected_accuracy": "accuracy, ties shared",
-    "mean_confidence": "mean confidence",
-    "log_loss": "log-loss (nats)",
-    "brier": "Brier score",
-    "ece": "expected calibration error",
-}
+    from ..metrics import Evaluation
 
 
 def evaluate(
@@ -35,6 +28,17 @@ def evaluate(
         ),
     ],
     truth: Truth = None,
+    truth_columns: TruthColumns = None,
+    columns: Annotated[
+        str | None,
+        typer.Option(
+            "--columns",
+            help="Which column of a table LABELS is which: task=..,label=..",
+            metavar="PAIRS",
+            show_default=False,
+        ),
+    ] = None,
+    missing: Missing = None,
     resamples: Annotated[
         int, typer.Option("--resamples", min=0, metavar="N", help="Resamples of the tasks behind the 95 % intervals.")
     ] = 1000,
@@ -42,22 +46,15 @@ def evaluate(
     json: Json = False,
 ) -> None:
     """Score labels and probabilities against the truth, with 95 % intervals."""
-    import polars as pl
-
-    from ..io.read import read_truth
-    from ..io.tables import open_table
     from ..metrics import evaluate as score
     from ..result import Result
 
     if truth is None:
         raise ParameterError("evaluate needs --truth FILE, a table task,label")
-    if labels.is_dir():
-        found: Result | pl.DataFrame = Result.load(labels)
-    else:
-        table = open_table(labels)
-        found = table.read(table.header).with_columns(pl.all().cast(pl.String))
+    found: Result | pl.DataFrame = Result.load(labels) if labels.is_dir() else read_labels(labels, columns)
+    answers = Asked(missing=missing).truth(truth, truth_columns)
     with naming(labels, truth):
-        scores = score(found, read_truth(truth), resamples=resamples, seed=seed)
+        scores = score(found, answers, resamples=resamples, seed=seed)
     if json:
         print_json(scores.to_dict())
         return
@@ -67,15 +64,53 @@ def evaluate(
         header = ["true \\ said", *map(str, scores.classes)]
         rows = [[str(name), *map(str, row)] for name, row in zip(scores.classes, scores.confusion, strict=True)]
         print_table("Confusion", header, rows, stderr=False)
+    if not labels.is_dir():
+        tell_gold_beside(labels)
     if scores.n_gold_left_out:
         say(f"{scores.n_gold_left_out:,} tasks in the truth were gold in the fit and are not counted")
     if scores.truths_without_labels:
         say(f"{scores.truths_without_labels:,} tasks in the truth have no label here and are not counted")
 
 
+def tell_gold_beside(labels: Path) -> None:
+    """A table does not say which tasks were gold; the run in whose folder it lies does."""
+    from ..errors import CrowdwiseError
+    from ..result import Result
+
+    try:
+        gold = Result.load(labels.parent).gold
+    except CrowdwiseError:  # no run, or a damaged one
+        return
+    if gold is not None and gold.any():
+        say(
+            f"note: {int(gold.sum()):,} tasks were gold in the run that this table lies with, and a table does not say "
+            f"which; crowdwise evaluate {clean(str(labels.parent))} leaves them out"
+        )
+
+
+def read_labels(path: Path, columns: str | None) -> pl.DataFrame:
+    """A table of labels as text: task, label and what else is in it, such as p_<class>."""
+    import polars as pl
+
+    from ..io.columns import TRUTH, parse_columns
+    from ..io.numerals import with_points
+    from ..io.reading import choose_columns
+    from ..io.tables import open_table
+
+    table = open_table(path)
+    chosen, _ = choose_columns(table, parse_columns(columns), TRUTH)
+    frame = table.read(table.header).with_columns(pl.all().cast(pl.String))
+    if table.decimal_comma:
+        frame = with_points(frame, [name for name in frame.columns if name.startswith("p_")])
+    ours = {theirs: role for role, theirs in chosen.items() if role in TRUTH}
+    return frame.drop([name for name in TRUTH if name not in ours and name in frame.columns]).rename(ours)
+
+
 def _rows(scores: Evaluation) -> list[list[str]]:
+    from ..metrics import SCORES
+
     rows = []
-    for key, name in NAMES.items():
+    for key, name in SCORES.items():
         value = getattr(scores, key)
         if value is not None:
             low, high = scores.intervals.get(key, (None, None))

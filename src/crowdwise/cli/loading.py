@@ -9,6 +9,8 @@ from .asking import Asked
 from .talk import say
 
 if TYPE_CHECKING:
+    import polars as pl
+
     from ..annotations import Annotations
     from ..io.reading import Reading
 
@@ -25,20 +27,25 @@ def is_run(votes: str, asked: Asked) -> bool:
     return asked.format is None and detect(folder, folder.name, votes)[0] is None
 
 
-def load(votes: str, asked: Asked, gold: Path | None) -> tuple[Annotations, Any]:
+def load(votes: str, asked: Asked, gold: Path | None, columns: str | None = None) -> tuple[Annotations, Any]:
     """Votes and gold (the file's own when none is given); classes that only gold knows are added to the votes'."""
-    from ..io.read import read_truth
-
     reading = asked.read(votes)
     annotations = reading.annotations
-    known = own_gold(reading) if gold is None else read_truth(gold)
+    known = own_gold(reading) if gold is None else asked.truth(gold, columns)
     if known is None:
         return annotations, None
     before = annotations.n_classes
-    annotations = annotations.with_classes(known["label"])
+    annotations = with_classes_of(annotations, known)
     if annotations.n_classes > before:
         say(f"note: {annotations.n_classes - before} classes occur in the gold labels only")
     return annotations, known
+
+
+def with_classes_of(annotations: Annotations, known: pl.DataFrame) -> Annotations:
+    """The votes with the classes that only the known labels have; 3.0 there and 3 here are one class."""
+    from ..vocabulary import spelt_like
+
+    return annotations.with_classes(spelt_like(known["label"], annotations.classes))
 
 
 def own_gold(reading: Reading) -> Any:

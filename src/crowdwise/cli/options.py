@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import fields
+from enum import StrEnum
 from pathlib import Path
 from typing import Annotated, Any
 
@@ -10,10 +11,21 @@ import typer
 
 from ..errors import ParameterError
 
+
+class Grade(StrEnum):
+    """What the classes are: names, steps, or numbers."""
+
+    nominal = "nominal"
+    ordinal = "ordinal"
+    interval = "interval"
+    ratio = "ratio"
+
+
 Votes = Annotated[
     str,
     typer.Argument(
-        help="Votes: .csv .tsv .jsonl .parquet (+ .gz .zst), .npy, a labelling tool's export, or - for CSV on stdin.",
+        help="Votes: .csv .tsv .jsonl .parquet (+ .gz .zst), .xlsx, .npy, a labelling tool's export, or - for CSV on "
+        "stdin.",
         metavar="VOTES",
         show_default=False,
     ),
@@ -31,6 +43,21 @@ Gold = Annotated[
         "--gold", help="A table task,label with the known truth of some tasks.", metavar="FILE", show_default=False
     ),
 ]
+GoldColumns = Annotated[
+    str | None,
+    typer.Option(
+        "--gold-columns", help="Which column of --gold is which: task=..,label=..", metavar="PAIRS", show_default=False
+    ),
+]
+TruthColumns = Annotated[
+    str | None,
+    typer.Option(
+        "--truth-columns",
+        help="Which column of --truth is which: task=..,label=..",
+        metavar="PAIRS",
+        show_default=False,
+    ),
+]
 Prior = Annotated[
     Path | None,
     typer.Option(
@@ -38,6 +65,23 @@ Prior = Annotated[
         help="What an earlier project says of the workers: a folder that aggregate wrote, or a table "
         "worker,true,observed,n (its confusion.csv).",
         metavar="DIR|TABLE",
+        show_default=False,
+    ),
+]
+Level = Annotated[
+    Grade | None,
+    typer.Option(
+        "--level",
+        help="What the classes are, for the agreement: names (the default), steps, or numbers.",
+        show_default=False,
+    ),
+]
+Order = Annotated[
+    str | None,
+    typer.Option(
+        "--order",
+        help="The classes from low to high, for --level ordinal: bad,fair,good. Not needed where they are numbers.",
+        metavar="CLASSES",
         show_default=False,
     ),
 ]
@@ -51,6 +95,16 @@ Params = Annotated[
         show_default=False,
     ),
 ]
+
+
+def parse_grades(level: Grade | None, order: str | None) -> dict[str, Any]:
+    """--level and --order as the library takes them. An order alone means ordinal classes; names may be quoted."""
+    import csv
+
+    if order is None:
+        return {"level": "nominal" if level is None else level.value, "order": None}
+    names = [name.strip() for name in next(csv.reader([order], skipinitialspace=True), [])]
+    return {"level": "ordinal" if level is None else level.value, "order": names}
 
 
 def parse_params(method: str, given: list[str] | None) -> dict[str, Any]:

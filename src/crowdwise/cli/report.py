@@ -12,8 +12,20 @@ import typer
 
 from ..registry import DEFAULT
 from .asking import USUAL, Asked, reads_votes
-from .loading import is_run, load
-from .options import Force, Gold, Params, Seed, Truth, parse_params
+from .loading import is_run, load, with_classes_of
+from .options import (
+    Force,
+    Gold,
+    GoldColumns,
+    Level,
+    Order,
+    Params,
+    Seed,
+    Truth,
+    TruthColumns,
+    parse_grades,
+    parse_params,
+)
 from .talk import naming, progress, say, tell_ledger
 
 if TYPE_CHECKING:
@@ -37,8 +49,12 @@ def report(
     method: Annotated[str, typer.Option("-m", "--method", help="See: crowdwise methods")] = DEFAULT,
     param: Params = None,
     gold: Gold = None,
+    gold_columns: GoldColumns = None,
     truth: Truth = None,
+    truth_columns: TruthColumns = None,
     asked: Asked = USUAL,
+    level: Level = None,
+    order: Order = None,
     seed: Seed = 0,
     title: Annotated[
         str | None, typer.Option("--title", help="Heads the page; by default the file's name.", show_default=False)
@@ -51,21 +67,23 @@ def report(
     --gold labels help the method, and judge it in a second fit without them; --truth labels only judge. Given a folder,
     the result in it is shown and -m, -p and --columns are not needed.
     """
-    from ..io.read import read_truth
     from ..report import refuse, write
 
     refuse(output, force)
-    known = None if truth is None else read_truth(truth)
+    grades = parse_grades(level, order)
+    known = asked.truth(truth, truth_columns)
     if is_run(votes, asked):
         annotations, result, history = from_folder(Path(votes))
-        blind, judge = None, known if known is not None or gold is None else read_truth(gold)
+        blind, judge = None, known if known is not None else asked.truth(gold, gold_columns)
     else:
-        annotations, result, blind, helped = from_file(votes, method, param, gold, known, asked, seed)
+        annotations, result, blind, helped = from_file(
+            votes, method, param, (gold, gold_columns), known, asked, seed, grades
+        )
         history, judge = None, helped if known is None else known
     head = title or (Path(votes).resolve().name if votes != "-" else "")
     with naming(votes, gold, truth):
         write(annotations, result, output, truth=judge, blind=blind, history=history, title=head,
-              made=date.today().isoformat(), force=force)  # fmt: skip
+              made=date.today().isoformat(), force=force, **grades)  # fmt: skip
     say(f"written to {output} ({output.stat().st_size / 1e6:.2f} MB); open it in any browser")
 
 
@@ -105,20 +123,23 @@ def from_file(
     votes: str,
     method: str,
     param: list[str] | None,
-    gold: Path | None,
+    gold: tuple[Path | None, str | None],
     truth: Any,
     asked: Asked,
     seed: int,
+    grades: dict[str, Any],
 ) -> tuple[Annotations, Result, Result | None, Any]:
     """Votes of a file, the method's result, its result without the gold labels where there are some, and these."""
     from .. import registry
+    from ..workers.agreement import check_grades
 
     chosen = registry.method(method, **{"seed": seed, **parse_params(method, param)})
-    annotations, known = load(votes, asked, gold)
+    annotations, known = load(votes, asked, *gold)
     if truth is not None:
-        annotations = annotations.with_classes(truth["label"])
+        annotations = with_classes_of(annotations, truth)
     tell_ledger(annotations.ledger)
-    with progress(method) as callback, naming(votes, gold):
+    with progress(method) as callback, naming(votes, gold[0]):
+        check_grades(annotations, **grades)
         result = chosen.fit(annotations, gold=known, callback=callback)
         if known is None or "gold" in registry.card(method).needs:
             return annotations, result, None, known

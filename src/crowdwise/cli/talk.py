@@ -20,6 +20,10 @@ if TYPE_CHECKING:
     from ..result import Result
 
 
+# Seconds between two lines of progress where nobody watches: in a log.
+SELDOM = 10.0
+
+
 def console(stderr: bool = True) -> Console:
     """A rich console; ids from files are never read as markup."""
     from rich.console import Console
@@ -93,13 +97,15 @@ def tell_ledger(ledger: Ledger) -> None:
 
 
 def worker_rows(result: Result, limit: int = 5) -> list[list[str]]:
-    """The best and the worst workers by skill, those without labels left out."""
-    table = result.worker_table().filter(result.worker_table()["n_labels"] > 0).sort("skill", descending=True)
-    picked = table if len(table) <= 2 * limit else table.head(limit).vstack(table.tail(limit))
+    """The best and the worst workers by the ends of their intervals, those without labels left out."""
+    from ..workers.ranking import best_and_worst
+
+    best, worst = best_and_worst(result.worker_table(), limit)
+    picked = best.vstack(worst.reverse())
     rows = [
         [str(w), f"{n:,}", f"{s:.3f}", f"{lo:.3f} – {hi:.3f}", bar(s, lo, hi)] for w, n, s, lo, hi in picked.iter_rows()
     ]
-    if len(table) > 2 * limit:
+    if len(worst):
         rows.insert(limit, ["…", "", "", "", ""])
     return rows
 
@@ -136,6 +142,28 @@ def progress(what: str) -> Iterator[Callable[[int, float], None]]:
             shown = True
             sys.stderr.write(f"\r{what}: iteration {iteration}, objective {objective:,.2f} \033[K")
             sys.stderr.flush()
+
+    try:
+        yield callback
+    finally:
+        if shown:
+            sys.stderr.write("\r\033[K")
+
+
+@contextmanager
+def counting(what: str) -> Iterator[Callable[[int, int, str], None]]:
+    """A callback (done, of, now) for long rounds: one line that changes on a terminal, else one now and then."""
+    last, shown = time.monotonic(), False
+
+    def callback(done: int, of: int, now: str) -> None:
+        nonlocal last, shown
+        terminal = sys.stderr.isatty()
+        if time.monotonic() - last < (0.2 if terminal else SELDOM):
+            return
+        last, shown = time.monotonic(), shown or terminal
+        line = f"{what}: {done} of {of} done, at {now}"
+        sys.stderr.write(f"\r{line} \033[K" if terminal else line + "\n")
+        sys.stderr.flush()
 
     try:
         yield callback

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from enum import StrEnum
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
 
@@ -11,7 +10,7 @@ import typer
 from ..registry import DEFAULT
 from .asking import USUAL, Asked, reads_votes
 from .loading import is_run, load
-from .options import Force, Gold, Json, Params, Seed, parse_params
+from .options import Force, Gold, GoldColumns, Json, Level, Order, Params, Seed, parse_grades, parse_params
 from .talk import bar, naming, print_json, print_table, progress, say, tell_ledger
 
 if TYPE_CHECKING:
@@ -20,18 +19,10 @@ if TYPE_CHECKING:
     from ..workers.study import Study
 
 FILES = ("quality.csv", "classes.csv", "confusions.csv", "agreement.csv", "flags.csv", "pairs.csv", "curve.csv",
-         "contested.csv")  # fmt: skip
-# Rows of each table shown on the terminal.
+         "contested.csv", "coachable.csv")  # fmt: skip
+# Rows of each table shown on the terminal; of longer lists of workers so many of the best and of the worst.
 SHOWN = 20
-
-
-class Grade(StrEnum):
-    """What the classes are: names, steps, or numbers."""
-
-    nominal = "nominal"
-    ordinal = "ordinal"
-    interval = "interval"
-    ratio = "ratio"
+ENDS = 10
 
 
 @reads_votes
@@ -45,8 +36,10 @@ def workers(
     method: Annotated[str, typer.Option("-m", "--method", help="See: crowdwise methods")] = DEFAULT,
     param: Params = None,
     gold: Gold = None,
+    gold_columns: GoldColumns = None,
     asked: Asked = USUAL,
-    level: Annotated[Grade, typer.Option("--level", help="What the classes are, for the agreement.")] = Grade.nominal,
+    level: Level = None,
+    order: Order = None,
     idle: Annotated[
         float, typer.Option("--idle", help="A longer pause than so many seconds is a break.", metavar="S", min=0)
     ] = 600.0,
@@ -66,9 +59,10 @@ def workers(
 
     if output is not None:
         refuse_to_overwrite(output, FILES, force)
-    annotations, result, known = obtain(votes, method, param, gold, asked, seed)
+    grades = parse_grades(level, order)
+    annotations, result, known = obtain(votes, method, param, (gold, gold_columns), asked, seed, grades)
     with naming(votes, gold):
-        look = study(annotations, result, gold=known, level=level.value, idle=idle)
+        look = study(annotations, result, gold=known, **grades, idle=idle)
     if output is not None:
         write(look, annotations, result, output)
     if json:
@@ -83,24 +77,26 @@ def obtain(
     votes: str,
     method: str,
     param: list[str] | None,
-    gold: Path | None,
+    gold: tuple[Path | None, str | None],
     asked: Asked,
     seed: int,
+    grades: dict[str, Any],
 ) -> tuple[Annotations, Result, Any]:
     """Votes, their result and gold: from a run folder, or by fitting the method to a file."""
     from .. import registry
-    from ..io.read import read_truth
     from ..io.votes import load_votes
     from ..result import Result
+    from ..workers.agreement import check_grades
 
     if is_run(votes, asked):
         result = Result.load(votes)
         annotations = load_votes(Path(votes), result)
-        return annotations, result, None if gold is None else read_truth(gold)
+        return annotations, result, asked.truth(*gold)
     chosen = registry.method(method, **{"seed": seed, **parse_params(method, param)})
-    annotations, known = load(votes, asked, gold)
+    annotations, known = load(votes, asked, *gold)
     tell_ledger(annotations.ledger)
-    with progress(method) as callback, naming(votes, gold):
+    with progress(method) as callback, naming(votes, gold[0]):
+        check_grades(annotations, **grades)
         return annotations, chosen.fit(annotations, gold=known, callback=callback), known
 
 
@@ -114,7 +110,8 @@ def write(look: Study, annotations: Annotations, result: Result, folder: Path) -
     from ..workers.pairs import pair_table
 
     tables = (look.quality, look.classes, look.confusion, agreement_table(look.agreement), flag_table(look.flags),
-              pair_table(annotations), look.curve, contested(annotations, result))  # fmt: skip
+              pair_table(annotations), look.curve, contested(annotations, result),
+              flag_table(look.coachable))  # fmt: skip
     try:
         folder.mkdir(parents=True, exist_ok=True)
         for name, table in zip(FILES, tables, strict=True):
@@ -129,6 +126,7 @@ def summary(look: Study, result: Result) -> dict[str, Any]:
         "method": result.method,
         "agreement": [c.to_dict() for c in look.agreement],
         "flags": [flag.to_dict() for flag in look.flags],
+        "coachable": [flag.to_dict() for flag in look.coachable],
         "workers": look.quality.to_dicts(),
         "classes": look.classes.to_dicts(),
     }
@@ -139,22 +137,40 @@ def tell(look: Study, annotations: Annotations, result: Result) -> None:
     say(f"{len(annotations):,} annotations by {annotations.n_workers:,} workers; {result.method}")
     rows = [[c.name, _number(c.value), _range(c.low, c.high), c.reason or c.note or ""] for c in look.agreement]
     print_table("Agreement", ["", "value", "95 % interval", ""], rows, stderr=False)
-    seen = look.quality.filter(look.quality["n_labels"] > 0).sort("skill", descending=True)
-    print_table(
-        f"Workers, best first{_of(len(seen))}",
-        ["worker", "labels", "skill", "95 % interval", "", "confirmed", "bits", "spammer?", "flags"],
-        [_row(row, look) for row in seen.head(SHOWN).to_dicts()],
-        stderr=False,
-    )
+    _tell_workers(look)
     flags = [flag for flag in look.flags if flag.name != "unknown"]
     rows = [[str(f.worker), f.name, _strength(f.probability, f.p_value), f.evidence] for f in flags[:SHOWN]]
     if flags:
         print_table(f"Flags{_of(len(flags))}", ["worker", "flag", "strength", "evidence"], rows, stderr=False)
+    if look.coachable:
+        of = {row["worker"]: row for row in look.quality.to_dicts()}
+        rows = [
+            [str(f.worker), f"{of[f.worker]['n_labels']:,}", _number(of[f.worker]["skill"]), f.evidence]
+            for f in look.coachable[:SHOWN]
+        ]
+        title = f"Coachable: a word may help{_of(len(look.coachable))}"
+        print_table(title, ["worker", "labels", "skill", "what is seen"], rows, stderr=False)
     unknown = len(look.flags) - len(flags)
     say(
         f"{len({f.worker for f in flags})} workers are flagged"
+        + f", {len(look.coachable)} coachable" * bool(look.coachable)
         + (f"; of {unknown} too little is known" * (unknown > 0))
     )
+
+
+def _tell_workers(look: Study) -> None:
+    """All workers, or the best and the worst of many."""
+    from ..workers.ranking import best_and_worst
+
+    best, worst = best_and_worst(look.quality, ENDS)
+    n = int((look.quality["n_labels"] > 0).sum())
+    header = ["worker", "labels", "skill", "95 % interval", "", "confirmed", "bits", "spammer?", "flags"]
+    parts = {"Workers, best first": best}
+    if len(worst):
+        of = f"({ENDS} of {n:,}, by the {{}} end of the interval)"
+        parts = {f"Workers, the best {of.format('lower')}": best, f"Workers, the worst {of.format('upper')}": worst}
+    for title, table in parts.items():
+        print_table(title, header, [_row(row, look) for row in table.to_dicts()], stderr=False)
 
 
 def _row(row: dict[str, Any], look: Study) -> list[str]:

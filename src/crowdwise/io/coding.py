@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any, Literal
 
@@ -15,6 +15,7 @@ from ..errors import DataError, ParameterError
 from ..ledger import Ledger
 from ..maths.order import order_by
 from ..vocabulary import Codes, as_series, lookup, quote, sorted_vocabulary
+from .missing import questions
 from .textcodes import code_text
 
 Duplicates = Literal["error", "first", "last", "keep"]
@@ -22,6 +23,7 @@ UnknownClasses = Literal["error", "drop"]
 UNKNOWN_CLASS = "class not in the given classes"
 # What a row may carry besides task, worker and label; NaN where a row has none (a weight it always has).
 NUMBERS = ("weight", "time", "duration", "confidence")
+Respell = Callable[[pl.Series], tuple[pl.Series, str | None]]
 
 
 @dataclass(frozen=True)
@@ -50,8 +52,13 @@ def encode(
     workers: Any = None,
     classes: Any = None,
     notes: tuple[str, ...] = (),
+    missing: Sequence[Any] = (),
+    respell: Respell | None = None,
 ) -> Coded:
-    """Codes for the columns task, worker, label (and NUMBERS), sorted, with a ledger of every row."""
+    """Codes for the columns task, worker, label (and NUMBERS), sorted, with a ledger of every row.
+
+    Values in `missing` stand for nothing, as an empty cell does. `respell` gives the distinct labels another spelling.
+    """
     if duplicates not in ("error", "first", "last", "keep"):
         raise ParameterError(f"duplicates must be error, first, last or keep, got {duplicates!r}")
     if unknown_classes not in ("error", "drop"):
@@ -63,6 +70,9 @@ def encode(
         if len(part.codes) != n_rows:
             raise DataError(f"task has {n_rows} rows but {name} has {len(part.codes)}; columns must be equally long")
     extra = {name: _numbers(columns.get(name), name, n_rows) for name in NUMBERS}
+    notes += _leave_out(parts, missing)
+    if respell is not None:
+        notes += parts["label"].respelt(respell)
     dropped, keep = _null_rows(parts)
     for name, given in (("task", tasks), ("worker", workers), ("label", classes)):
         if given is not None:
@@ -75,6 +85,7 @@ def encode(
     repeats = _sort_and_resolve(parts, extra, duplicates)
     dropped |= repeats
     used = len(parts["task"].codes)
+    notes += questions(parts["label"].vocabulary, parts["label"].codes)
     return Coded(
         **{name: np.ascontiguousarray(part.codes, dtype=np.int32) for name, part in parts.items()},
         tasks=parts["task"].vocabulary,
@@ -93,6 +104,25 @@ class _Part:
 
     def __init__(self, name: str, codes: Codes, vocabulary: pl.Series, null: npt.NDArray[np.bool_] | None) -> None:
         self.name, self.codes, self.vocabulary, self.null = name, codes, vocabulary, null
+
+    def leave_out(self, gone: npt.NDArray[np.bool_]) -> None:
+        """Take these values of the vocabulary for no value at all."""
+        null = gone[self.codes] if self.null is None else self.null | gone[self.codes]
+        table = np.maximum(np.cumsum(~gone, dtype=np.int32) - np.int32(1), 0)
+        self.codes, self.null = table[self.codes], null
+        self.vocabulary = self.vocabulary.filter(~pl.Series(gone))
+
+    def respelt(self, respell: Respell) -> tuple[str, ...]:
+        """Give text another spelling; what is then spelt alike is one value."""
+        if self.vocabulary.dtype != pl.String:
+            return ()
+        names, note = respell(self.vocabulary)
+        if note is None:
+            return ()
+        vocabulary = names.unique().sort()
+        self.codes = lookup(vocabulary, names)[0][self.codes]
+        self.vocabulary = vocabulary.rename(self.name)
+        return (note,)
 
     def recode(
         self,
@@ -167,6 +197,19 @@ def _finish(name: str, codes: Codes, vocabulary: pl.Series, null: npt.NDArray[np
     if not null.any():
         return _Part(name, codes, vocabulary, None)
     return _Part(name, np.where(null, 0, codes).astype(np.int32), vocabulary, null)
+
+
+def _leave_out(parts: Mapping[str, _Part], missing: Sequence[Any]) -> tuple[str, ...]:
+    """Values that stand for nothing; a note for each that occurs nowhere, which may be a slip of the pen."""
+    names = [str(value).strip() for value in missing]
+    seen: set[str] = set()
+    for part in parts.values() if names else ():
+        texts = part.vocabulary.cast(pl.String).str.strip_chars()
+        gone = texts.is_in(names)
+        if bool(gone.any()):
+            seen |= set(texts.filter(gone).to_list())
+            part.leave_out(gone.to_numpy())
+    return tuple(f"{name!r}, which is to count as missing, occurs nowhere" for name in names if name not in seen)
 
 
 def _null_rows(parts: Mapping[str, _Part]) -> tuple[dict[str, int], npt.NDArray[np.bool_]]:

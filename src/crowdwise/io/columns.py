@@ -15,40 +15,49 @@ from .times import seconds
 
 KNOWN_AS = {
     "task": "task task_id item item_id question question_id example example_id instance instance_id unit unit_id "
-    "doc_id document document_id",
-    "worker": "worker worker_id workerid annotator annotator_id performer rater rater_id coder judge user user_id "
-    "labeler labeller",
+    "doc doc_id document document_id",
+    "worker": "worker worker_id workerid annotator annotator_id performer rater rater_id coder coder_id judge user "
+    "user_id labeler labeller",
     "label": "label response answer annotation vote judgment judgement category verdict choice",
 }
+# Names that are taken only where none of those above is there: a score may also be how sure somebody is.
+ALSO_KNOWN_AS = {"label": "rating score grade code"}
+TRUTH_KNOWN_AS = "truth true true_label gold gold_label ground_truth correct"
 TIME_NAMES = ("time", "timestamp", "created_at", "submitted_at")
 VOTE = ("task", "worker", "label")
 TRUTH = ("task", "label")
+TRUTH_OPTION = "--truth-columns (or --gold-columns)"
 # Taken when a column has just this name (numbers that nobody reckons with unasked), and only when they are named.
 TAKEN, NAMED = ("duration", "confidence"), ("weight", "gold", "source", "group")
 ROLES = (*VOTE, "time", *TAKEN, *NAMED)
 
 
-def parse_columns(text: str | None) -> dict[str, str]:
+def parse_columns(text: str | None, option: str = "--columns") -> dict[str, str]:
     """`task=item,worker=rater` as a mapping from our names to the file's."""
+    roles = TRUTH if option == TRUTH_OPTION else ROLES
     mapping: dict[str, str] = {}
     for part in (text or "").split(","):
         if not part.strip():
             continue
         role, equals, column = (each.strip() for each in part.partition("="))
-        if not equals or not column or role not in ROLES:
-            raise ParameterError(f"--columns wants name=column pairs with names among {', '.join(ROLES)}, got {part!r}")
+        if not equals or not column or role not in roles:
+            raise ParameterError(f"{option} wants name=column pairs with names among {', '.join(roles)}, got {part!r}")
         if role in mapping:
-            raise ParameterError(f"--columns names {role} twice: {mapping[role]!r} and {column!r}; keep one of them")
+            raise ParameterError(f"{option} names {role} twice: {mapping[role]!r} and {column!r}; keep one of them")
         mapping[role] = column
     return mapping
 
 
 def choose(
-    header: Sequence[str], mapping: Mapping[str, str] | None, where: str, wanted: Sequence[str] = VOTE
+    header: Sequence[str],
+    mapping: Mapping[str, str] | None,
+    where: str,
+    wanted: Sequence[str] = VOTE,
+    option: str = "--columns",
 ) -> tuple[dict[str, str], tuple[str, ...]]:
-    """The column of each role, and a note for each that does not bear our own name."""
+    """The column of each role, and a note for each that does not bear our own name; `option` is how to name them."""
     given = {role: _given(role, column, header, where) for role, column in (mapping or {}).items()}
-    chosen = {role: given[role] if role in given else _known(role, header, where, wanted) for role in wanted}
+    chosen = {role: given[role] if role in given else _known(role, header, where, wanted, option) for role in wanted}
     notes: tuple[str, ...] = ()
     chosen |= {role: given[role] for role in ROLES if role in given and role not in chosen}
     for role, column in chosen.items():
@@ -81,16 +90,13 @@ def _given(role: str, column: str, header: Sequence[str], where: str) -> str:
     raise DataError(f"{where} has no column {column!r} for the {role}; it has {quote(header, 12)}")
 
 
-def _known(role: str, header: Sequence[str], where: str, wanted: Sequence[str]) -> str:
+def _known(role: str, header: Sequence[str], where: str, wanted: Sequence[str], option: str) -> str:
     if role in header:
         return role
-    names = KNOWN_AS[role].split()
-    found = [c for c in header if c.strip().lower() in names]
-    exact = [c for c in found if c.strip().lower() == role]
-    found = exact or found
+    found = _candidates(role, header, wanted)
     if len(found) == 1:
         return found[0]
-    how = f"--columns {role}=NAME" if "worker" in wanted else f"call it {role!r}"
+    how = f"{option} {role}=NAME"
     if found:
         raise DataError(f"columns {quote(found)} of {where} could each be the {role}; say which: {how}")
     if "worker" in wanted:
@@ -98,24 +104,47 @@ def _known(role: str, header: Sequence[str], where: str, wanted: Sequence[str]) 
     raise DataError(f"{where} has no column for the {role} (columns: {quote(header, 8)}); name it: {how}")
 
 
-def pick(frame: pl.DataFrame, mapping: Mapping[str, str] | None, where: str) -> tuple[dict[str, Any], tuple[str, ...]]:
+def _candidates(role: str, header: Sequence[str], wanted: Sequence[str]) -> list[str]:
+    """The columns that may be meant: by our own name, by the well-known names, by the lesser-known ones."""
+    tiers = [role, KNOWN_AS[role], ALSO_KNOWN_AS.get(role, "")]
+    if role == "label" and "worker" not in wanted:
+        tiers.insert(1, TRUTH_KNOWN_AS)
+    for tier in tiers:
+        names = tier.split()
+        found = [c for c in header if c.strip().lower().replace(" ", "_") in names]
+        if found:
+            return found
+    return []
+
+
+def pick(
+    frame: pl.DataFrame, mapping: Mapping[str, str] | None, where: str, missing: Sequence[Any] = ()
+) -> tuple[dict[str, Any], tuple[str, ...]]:
     """The columns of a frame under our names, time and weight as numbers, and the notes."""
     chosen, notes = choose(frame.columns, mapping, where)
-    columns, more = values(frame, chosen, where, strict=mapping or {})
+    columns, more = values(frame, chosen, where, strict=mapping or {}, missing=missing)
     return columns, notes + more
 
 
 def values(
-    frame: pl.DataFrame, chosen: Mapping[str, str], where: str, *, strict: Mapping[str, str]
+    frame: pl.DataFrame,
+    chosen: Mapping[str, str],
+    where: str,
+    *,
+    strict: Mapping[str, str],
+    missing: Sequence[Any] = (),
 ) -> tuple[dict[str, Any], tuple[str, ...]]:
-    """The chosen columns; a number that nobody asked for (`strict`) and nobody can read is left aside with a note."""
+    """The chosen columns; a number that nobody asked for (`strict`) and nobody can read is left aside with a note.
+
+    Where a number is looked for, values in `missing` are none.
+    """
     columns: dict[str, Any] = {role: frame[chosen[role]] for role in VOTE}
     notes: tuple[str, ...] = ()
     for role in ("time", *TAKEN):
         if role not in chosen:
             continue
         try:
-            column = frame[chosen[role]]
+            column = _without(frame[chosen[role]], missing)
             columns[role] = seconds(column, where) if role == "time" else _numbers(column, where)
         except DataError as error:
             if role in strict:
@@ -125,6 +154,12 @@ def values(
     if "weight" in chosen:
         columns["weight"] = _weights(frame[chosen["weight"]], [frame[chosen[role]] for role in VOTE], where)
     return columns, notes
+
+
+def _without(series: pl.Series, missing: Sequence[Any]) -> pl.Series:
+    if not missing or series.dtype != pl.String:
+        return series
+    return series.set(series.str.strip_chars().is_in([str(value) for value in missing]).fill_null(False), None)
 
 
 def _numbers(series: pl.Series, where: str) -> npt.NDArray[np.float64]:

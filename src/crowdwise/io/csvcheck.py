@@ -19,9 +19,15 @@ _MISPLACED = "a quotation mark where none belongs; put the whole value in quotes
 _OPEN = "a quotation mark is opened here and never closed; close it, or write it twice inside a quoted value"
 _MIXED = "line ends are mixed (a lone carriage return); save the file with one kind of line end"
 
+_NOT_UTF8 = "not UTF-8 text; save the file as UTF-8"
+
 Fault = tuple[int, str]  # offset in the piece, what is wrong
 Bytes = npt.NDArray[np.uint8]
 Mask = npt.NDArray[np.bool_]
+
+
+class NotUtf8(DataError):
+    """The text is in another encoding, or damaged."""
 
 
 def count_rows(chunks: Iterable[bytes], where: str, separator: str, eol: str, width: int) -> int:
@@ -33,7 +39,7 @@ def count_rows(chunks: Iterable[bytes], where: str, separator: str, eol: str, wi
             more, fault = _shape(piece, ord(separator), ord(eol), width)
         if fault is not None:
             line = lines + piece.count(eol.encode(), 0, fault[0]) + 1
-            raise DataError(f"{where}, line {line}: {fault[1]}")
+            raise (NotUtf8 if fault[1] == _NOT_UTF8 else DataError)(f"{where}, line {line}: {fault[1]}")
         rows += more
         lines += piece.count(eol.encode()) if QUOTE in piece else more
     return rows
@@ -78,7 +84,7 @@ def _bytes_fault(piece: bytes) -> Fault | None:
         try:
             piece.decode()
         except UnicodeDecodeError as error:
-            return error.start, "not UTF-8 text; save the file as UTF-8"
+            return error.start, _NOT_UTF8
     return None
 
 

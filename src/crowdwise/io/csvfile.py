@@ -12,8 +12,8 @@ import polars as pl
 from ..errors import DataError
 from ..vocabulary import quote
 from .csvcells import TRACE, restore, restore_name
-from .csvcheck import count_rows
-from .sources import Source, Table, chunks, first_line, text_source
+from .csvcheck import NotUtf8, count_rows
+from .sources import CHUNK, Source, Table, chunks, first_line, from_western, is_utf8, text_source
 
 _SEPARATORS = {",": "commas", ";": "semicolons", "\t": "tabs"}
 
@@ -21,24 +21,41 @@ _SEPARATORS = {",": "commas", ";": "semicolons", "\t": "tabs"}
 def open_csv(source: Source, where: str, kind: str) -> Table:
     """Look at the header; `read` then checks every line and reads the columns asked for, all as text."""
     source, head, notes = text_source(source, where)
+    told = list(notes)
+    if not is_utf8(head) and (western := from_western(source, where)) is not None:
+        source, head = western[0], western[0][:CHUNK]
+        told.append(western[1])
     if head.lstrip().startswith((b"{", b"[{")):
         raise DataError(f"{where} looks like JSON; say --format jsonl for one JSON object per line")
     eol = "\r" if b"\r" in head and b"\n" not in head else "\n"
     usual = "\t" if kind == "tsv" else ","
     separator = _separator(head, eol, usual)
     if separator != usual:
-        notes += (f"columns are separated by {_SEPARATORS[separator]}",)
+        told.append(f"columns are separated by {_SEPARATORS[separator]}")
     header, raw = _header(head, eol, separator, where)
     options: dict[str, Any] = {"separator": separator, "eol_char": eol, "infer_schema": False}
 
-    def read(columns: Sequence[str]) -> pl.DataFrame:
+    def check(content: Source) -> tuple[int, bool]:
+        """Number of rows, and whether a cell may have an apostrophe to lose."""
         guarded: list[bool] = []
-        pieces = _watched(chunks(source, where), guarded)
-        rows = count_rows(pieces, where, separator, eol, len(header))
+        pieces = _watched(chunks(content, where), guarded)
+        return count_rows(pieces, where, separator, eol, len(header)), bool(guarded)
+
+    def read(columns: Sequence[str]) -> pl.DataFrame:
+        content = source
+        try:
+            rows, guarded = check(content)
+        except NotUtf8:
+            western = from_western(content, where)
+            if western is None:
+                raise
+            content = western[0]
+            told.append(western[1])
+            rows, guarded = check(content)
         # polars spells some names its own way (doubled marks, repeated blanks), so columns go by their place.
         spelt = dict(zip(header, pl.read_csv(raw, **options).columns, strict=True))
         try:
-            lazy = pl.scan_csv(source, glob=False, **options)
+            lazy = pl.scan_csv(content, glob=False, **options)
             frame = lazy.select([pl.col(spelt[name]).alias(name) for name in columns]).collect()
         except (pl.exceptions.PolarsError, OSError) as error:
             raise DataError(f"{where}: cannot be read as a table ({first_line(error)})") from None
@@ -46,7 +63,7 @@ def open_csv(source: Source, where: str, kind: str) -> Table:
             raise DataError(f"{where}: {rows - 1} rows were counted but {len(frame)} read; check its quotation marks")
         return restore(frame) if guarded else frame
 
-    return Table(where, kind, header, read, notes)
+    return Table(where, kind, header, read, told, decimal_comma=separator == ";")
 
 
 def _watched(pieces: Iterable[bytes], guarded: list[bool]) -> Iterator[bytes]:
@@ -58,12 +75,11 @@ def _watched(pieces: Iterable[bytes], guarded: list[bool]) -> Iterator[bytes]:
 
 
 def _separator(head: bytes, eol: str, usual: str) -> str:
-    """The usual one; where the header has none of it, the one of the others that it has most of."""
+    """What the header has most of outside quotation marks; the usual one where it has as many of that."""
     first = head.split(eol.encode(), 1)[0]
-    if usual.encode() in first:
-        return usual
-    most = max(_SEPARATORS, key=lambda each: first.count(each.encode()))
-    return most if most.encode() in first else usual
+    bare = b"".join(first.split(b'"')[::2])
+    most = max((usual, *_SEPARATORS), key=lambda each: bare.count(each.encode()))
+    return most if most.encode() in bare else usual
 
 
 def _header(head: bytes, eol: str, separator: str, where: str) -> tuple[list[str], bytes]:

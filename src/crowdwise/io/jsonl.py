@@ -38,7 +38,7 @@ def open_jsonl(source: Source, where: str) -> Table:
         blank = _count_lines(data, where) - len(frame)
         return pl.concat([frame, frame.clear(blank)]) if blank > 0 else frame
 
-    return Table(where, "jsonl", _keys(islice(lines(data, where), FIRST), where), read, notes, all_names)
+    return Table(where, "jsonl", _keys(islice(lines(data, where), FIRST), where), read, list(notes), all_names)
 
 
 def _count_lines(source: Source, where: str) -> int:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import warnings
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
@@ -13,9 +13,10 @@ from ..annotations import Annotations
 from ..errors import DataError, LedgerWarning
 from ..vocabulary import as_series, quote
 from .coding import Duplicates, UnknownClasses
-from .columns import TRUTH
+from .columns import TRUTH, TRUTH_OPTION
 from .formats.base import Multiple, Rejected
 from .formats.detect import detect
+from .missing import asking, reads_like_missing
 from .reading import FORMATS, Reading, choose_columns, read_all
 from .sources import open_source
 from .tables import format_of, table_of
@@ -35,13 +36,15 @@ def read(
     rejected: Rejected = "keep",
     classes: Any = None,
     unknown_classes: UnknownClasses = "error",
+    missing: Sequence[str] = (),
 ) -> Annotations:
-    """Annotations from a file: .csv, .tsv, .jsonl, .parquet (+ .gz, .zst), .npy (Snorkel's L), `-` for stdin.
+    """Annotations from a file: .csv, .tsv, .jsonl, .parquet (+ .gz, .zst), .xlsx, .npy (Snorkel's L), `-` for stdin.
 
     Exports of labelling tools (Label Studio, Argilla, MTurk, Toloka, Prodigy, doccano, CVAT, ...) are recognised.
     `columns` maps task, worker, label (and time, weight, duration, confidence, gold, ...) to the file's names where
     they differ. `format="wide"` reads a table with one column per worker, whose first column names the task.
-    `read_all` also returns the gold labels that the file knows, and explains what it was taken for.
+    `missing` lists values that stand for nothing, such as R's "NA". `read_all` also returns the gold labels that the
+    file knows, and explains what it was taken for.
     """
     return read_all(
         path,
@@ -54,15 +57,20 @@ def read(
         rejected=rejected,
         classes=classes,
         unknown_classes=unknown_classes,
+        missing=missing,
     ).annotations
 
 
 def read_truth(
-    path: str | Path, *, columns: Mapping[str, str] | None = None, question: str | None = None
+    path: str | Path,
+    *,
+    columns: Mapping[str, str] | None = None,
+    question: str | None = None,
+    missing: Sequence[str] = (),
 ) -> pl.DataFrame:
     """A table task, label from a file, as text, each task once; rows without a label are left out with a warning.
 
-    Of an export of a labelling tool, the gold labels in it.
+    `columns` and `missing` are as for `read`. Of an export of a labelling tool, the gold labels in it.
     """
     source, where = open_source(path)
     kind = None if columns else detect(source, where, str(path))[0]
@@ -72,15 +80,18 @@ def read_truth(
             raise DataError(f"{where} is read as {kind} and holds no gold labels; name a table task,label")
         return reading.gold
     table = table_of(source, where, "csv" if str(path) == "-" else format_of(Path(path)))
-    chosen, _ = choose_columns(table, columns, TRUTH)
+    chosen, _ = choose_columns(table, columns, TRUTH, TRUTH_OPTION)
     frame = table.read(list(chosen.values()))
     try:
         frame = pl.DataFrame([as_series(frame[chosen[role]], role).cast(pl.String) for role in TRUTH])
     except DataError as error:
         raise DataError(f"{table.where}: {error}") from None
-    full = frame.filter(pl.all_horizontal((pl.col(TRUTH).str.strip_chars() != "").fill_null(False)))
+    nothing = ["", *(str(value).strip() for value in missing)]
+    full = frame.filter(pl.all_horizontal((~pl.col(TRUTH).str.strip_chars().is_in(nothing)).fill_null(False)))
     if not len(full):
         raise DataError(f"{table.where} has no rows with a task and a label; is it the right file?")
+    for word in full["label"].filter(reads_like_missing(full["label"])).unique(maintain_order=True):
+        warnings.warn(f"{table.where}: the true label {word!r} {asking(word)}", LedgerWarning, stacklevel=2)
     if len(full) < len(frame):
         warnings.warn(
             f"{table.where}: {len(frame) - len(full)} rows without a task or a label are left out",

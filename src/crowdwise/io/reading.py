@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Mapping
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
+from functools import partial
 from pathlib import Path
 from typing import Any
 
@@ -15,17 +16,18 @@ from ..errors import DataError, ParameterError
 from ..ledger import Ledger
 from ..vocabulary import quote
 from .coding import Duplicates, UnknownClasses, encode
-from .columns import VOTE, choose, values
+from .columns import TAKEN, VOTE, choose, values
 from .formats import FORMATS as EXPORTS
 from .formats import get
-from .formats.base import Ask, Found, Multiple, Rejected
+from .formats.base import Ask, Control, Found, Item, Multiple, Rejected
 from .formats.detect import PLAIN, detect
+from .numerals import respell, with_points
 from .snorkel import read_snorkel
 from .sources import Source, open_source, printable
 from .tables import Table, format_of, table_of
 from .wide import read_wide
 
-TABLES = ("csv", "tsv", "jsonl", "parquet", "wide", "snorkel")
+TABLES = ("csv", "tsv", "jsonl", "parquet", "excel", "wide", "snorkel")
 FORMATS = (*TABLES, *EXPORTS)
 
 
@@ -35,7 +37,8 @@ class Reading:
 
     `format` and `why`: what the file was taken for; `question`: which of its questions; `columns`: our names to the
     file's. `gold` (task, label) is the truth that the file itself knows; `workers` (worker, source, group) says who
-    is a human and who a model, where the file does.
+    is a human and who a model, where the file does. `items` goes through the tasks as the file has them, with ids and
+    data, and `control` is the question in Label Studio's words; both for exports of Label Studio.
     """
 
     annotations: Annotations
@@ -45,6 +48,8 @@ class Reading:
     columns: Mapping[str, str] = field(default_factory=dict)
     gold: pl.DataFrame | None = None
     workers: pl.DataFrame | None = None
+    items: Callable[[], Iterator[Item]] | None = None
+    control: Control | None = None
 
 
 def read_all(
@@ -59,16 +64,17 @@ def read_all(
     rejected: Rejected = "keep",
     classes: Any = None,
     unknown_classes: UnknownClasses = "error",
+    missing: Sequence[str] = (),
 ) -> Reading:
     """Everything in a file of votes; `read` gives the annotations alone.
 
     `question`, `multiple`, `predictions` and `rejected` are for exports of labelling tools: which control, what to do
     with several labels in one answer ("join" makes "a|b" a class), whether models' predictions are votes, and whether
-    assignments that the requester rejected stay in.
+    assignments that the requester rejected stay in. `missing` lists values that stand for nothing, such as R's "NA".
     """
     if format is not None and format not in FORMATS:
         raise ParameterError(f"format must be one of {', '.join(FORMATS)}, got {format!r}")
-    ask = Ask(question, columns or {}, multiple, predictions, rejected)
+    ask = Ask(question, columns or {}, multiple, predictions, rejected, missing)
     if format == "snorkel" or (format is None and str(path).endswith(".npy")):
         return Reading(read_snorkel(path, columns, classes), "snorkel", "the file's name ends in .npy")
     where, kind, why, chosen, found = _find(path, format, ask)
@@ -81,20 +87,23 @@ def read_all(
             unknown_classes=unknown_classes,
             classes=classes,
             notes=found.notes,
+            missing=missing if kind != "wide" else (),
+            respell=partial(respell, decimal_comma=found.decimal_comma) if kind in TABLES else None,
         )
     except DataError as error:
         raise DataError(f"{where}: {error}") from None
     ledger = _with(coded.ledger, found.dropped)
     _refuse_empty(ledger, where, kind)
     annotations = Annotations._of(replace(coded, ledger=ledger))
-    return Reading(annotations, kind, why, found.question, chosen, found.gold, found.workers)
+    return Reading(
+        annotations, kind, why, found.question, chosen, found.gold, found.workers, found.items, found.control
+    )
 
 
 def _find(path: str | Path, format: str | None, ask: Ask) -> tuple[str, str, str, Mapping[str, str], Found]:
     """(what to call the file, format, why, columns, what was found)."""
     if format == "wide":
-        where, votes = read_wide(path, ask.columns)
-        found = Found(votes["columns"], notes=votes["notes"], tasks=votes["tasks"], all_workers=votes["workers"])
+        where, found = read_wide(path, ask.columns, ask.missing)
         return where, "wide", "as asked", {}, found
     folder = str(path) != "-" and os.path.isdir(path)
     source, where = (Path(path), printable(Path(path).name or str(path))) if folder else open_source(path)
@@ -115,8 +124,10 @@ def _find_long(
         mapping.setdefault("label", ask.question)
     chosen, notes = choose_columns(table, mapping, VOTE)
     frame = table.read(list(chosen.values()))
-    picked, more = values(frame, chosen, where, strict=mapping)
-    found = Found(picked, notes=table.notes + notes + more)
+    if table.decimal_comma:
+        frame = with_points(frame, [chosen[role] for role in ("time", "weight", *TAKEN) if role in chosen])
+    picked, more = values(frame, chosen, where, strict=mapping, missing=ask.missing)
+    found = Found(picked, notes=table.notes + notes + more, decimal_comma=table.decimal_comma)
     if "gold" in chosen:
         found.gold = _gold(frame, chosen, where)
     if {"source", "group"} & set(chosen):
@@ -129,15 +140,15 @@ def _find_long(
 
 
 def choose_columns(
-    table: Table, columns: Mapping[str, str] | None, wanted: tuple[str, ...]
+    table: Table, columns: Mapping[str, str] | None, wanted: tuple[str, ...], option: str = "--columns"
 ) -> tuple[dict[str, str], tuple[str, ...]]:
     """`choose`, with the names from the whole file where those from its beginning do not do."""
     try:
-        return choose(table.header, columns, table.where, wanted)
+        return choose(table.header, columns, table.where, wanted, option)
     except DataError:
         if table.all_names is None or set(table.all_names()) == set(table.header):
             raise
-        return choose(table.all_names(), columns, table.where, wanted)
+        return choose(table.all_names(), columns, table.where, wanted, option)
 
 
 def _gold(frame: pl.DataFrame, chosen: Mapping[str, str], where: str) -> pl.DataFrame:

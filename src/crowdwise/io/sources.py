@@ -4,10 +4,12 @@ from __future__ import annotations
 
 import gzip
 import io
+import re
 import sys
 import zlib
+from codecs import getincrementaldecoder
 from collections.abc import Callable, Iterator, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Protocol
 
@@ -22,8 +24,9 @@ _UTF16 = (b"\xff\xfe", b"\xfe\xff")
 _BOM = b"\xef\xbb\xbf"
 _MAGIC = {
     b"PAR1": "a Parquet file; say --format parquet or name it .parquet",
-    b"PK\x03\x04": "an Excel workbook or a zip archive; save the table as CSV, or unpack it",
-    b"\xd0\xcf\x11\xe0": "an Excel workbook; save the table as CSV",
+    b"PK\x03\x04": "an Excel workbook or a zip archive; say --format excel or name it .xlsx, save the table as CSV, or "
+    "unpack it",
+    b"\xd0\xcf\x11\xe0": "an old Excel workbook; save it as .xlsx, or the table as CSV",
     b"\x89PNG": "a picture; name a table",
     b"%PDF": "a PDF; name a table",
     b"BZh": "packed with bzip2; unpack it, or pack it with gzip or zstd",
@@ -46,15 +49,22 @@ class Reader(Protocol):
 class Table:
     """An opened table: its header and a reader for the columns that are wanted.
 
-    `all_names` looks through the whole file for names that the header, taken from its beginning, may lack.
+    `told` holds what to know of the file; reading may add to it. `all_names` looks through the whole file for names
+    that the header, taken from its beginning, may lack. `decimal_comma`: whether 3,5 may be a number in it.
     """
 
     where: str
     format: str
     header: list[str]
     read: Reader
-    notes: tuple[str, ...] = ()
+    told: list[str] = field(default_factory=list)
     all_names: Callable[[], list[str]] | None = None
+    decimal_comma: bool = False
+
+    @property
+    def notes(self) -> tuple[str, ...]:
+        """What to know of the file, as far as it has been read."""
+        return tuple(self.told)
 
 
 def open_source(path: str | Path) -> tuple[Source, str]:
@@ -180,6 +190,35 @@ def text_source(source: Source, where: str) -> tuple[Source, bytes, tuple[str, .
     if not head.strip():
         raise DataError(f"{where} is empty; a table with a header like task,worker,label is needed")
     return source, head, notes
+
+
+# A letter beyond ASCII in UTF-8: a text with one is UTF-8, and what else is in it is damage. And what no text has.
+_UTF8_LETTER = re.compile(rb"[\xc2-\xdf][\x80-\xbf]|[\xe0-\xef][\x80-\xbf]{2}|[\xf0-\xf4][\x80-\xbf]{3}")
+_NO_TEXT = re.compile(rb"[\x00-\x08\x0b\x0c\x0e-\x1f\x7f\x81\x8d\x8f\x90\x9d]")
+_LETTERS = re.compile(r"[^\s,;\"]*[^\x00-\x7f][^\s,;\"]*")
+
+
+def is_utf8(start: bytes) -> bool:
+    """Whether the beginning of a text is UTF-8; it may be cut within a letter."""
+    try:
+        getincrementaldecoder("utf-8")().decode(start)
+    except UnicodeDecodeError:
+        return False
+    return True
+
+
+def from_western(source: Source, where: str) -> tuple[bytes, str] | None:
+    """Text in Windows-1252 (Latin-1 and some more) as UTF-8, and a note; None where it is not that either."""
+    data = b"".join(chunks(source, where))
+    if _UTF8_LETTER.search(data) or _NO_TEXT.search(data):
+        return None
+    text = data.decode("cp1252")
+    seen = _LETTERS.search(text)
+    example = f" (there is {seen[0][:40]!r} in it)" if seen else ""
+    return (
+        text.encode(),
+        f"the file is not UTF-8 and is read as Latin-1{example}; if letters look wrong, save it as UTF-8",
+    )
 
 
 def _from_utf16(data: bytes, where: str) -> bytes:

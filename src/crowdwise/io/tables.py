@@ -1,4 +1,4 @@
-"""Table files (CSV, TSV, JSONL, Parquet, plain or compressed) as polars tables, with nothing guessed.
+"""Table files (CSV, TSV, JSONL, Parquet, Excel, plain or compressed) as polars tables, with nothing guessed.
 
 polars reads fast but forgives much; what it would pass over is looked for in csvcheck and jsonl, and refused with the
 line it stands in.
@@ -10,6 +10,7 @@ from pathlib import Path
 
 from ..errors import DataError
 from .csvfile import open_csv
+from .excel import open_excel
 from .jsonl import open_jsonl
 from .parquet import open_parquet
 from .sources import Source, Table, open_source, printable
@@ -17,7 +18,11 @@ from .sources import Source, Table, open_source, printable
 __all__ = ["FORMATS", "Table", "format_of", "open_table", "table_of"]
 
 FORMATS = {".csv": "csv", ".tsv": "tsv", ".tab": "tsv", ".jsonl": "jsonl", ".ndjson": "jsonl", ".parquet": "parquet",
-           ".pq": "parquet"}  # fmt: skip
+           ".pq": "parquet", ".xlsx": "excel", ".xlsm": "excel"}  # fmt: skip
+# Tables that are not read as they are, and what to do with them.
+_OTHERS = {".xls": "an old Excel workbook", ".xlsb": "a binary Excel workbook", ".ods": "a LibreOffice table",
+           ".numbers": "a Numbers table", ".rds": "R's own format", ".sav": "an SPSS file",
+           ".dta": "a Stata file"}  # fmt: skip
 COMPRESSED = (".gz", ".zst")
 
 
@@ -33,6 +38,8 @@ def table_of(source: Source, where: str, kind: str) -> Table:
         return open_parquet(source, where)
     if kind == "jsonl":
         return open_jsonl(source, where)
+    if kind == "excel":
+        return open_excel(source, where)
     return open_csv(source, where, kind)
 
 
@@ -42,6 +49,9 @@ def format_of(path: Path) -> str:
     if suffixes and suffixes[-1] in COMPRESSED:
         suffixes.pop()
     kind = FORMATS.get(suffixes[-1]) if suffixes else None
+    if suffixes and suffixes[-1] in _OTHERS:
+        what = _OTHERS[suffixes[-1]]
+        raise DataError(f"{printable(path.name)} is {what}; export it as CSV (UTF-8), from a spreadsheet also as .xlsx")
     if kind is None:
         raise DataError(
             f"{printable(path.name)}: the file's name ends in none of {', '.join(FORMATS)} (+ .gz, .zst); "

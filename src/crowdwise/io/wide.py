@@ -12,6 +12,7 @@ import polars as pl
 
 from ..errors import DataError, ParameterError
 from ..vocabulary import as_series, quote
+from .formats.base import Found
 from .tables import FORMATS, open_table
 
 Melted = tuple[pl.Series, pl.Series, pl.Series, pl.Series, pl.Series, tuple[str, ...]]
@@ -25,7 +26,9 @@ def melt(matrix: Any, tasks: Any, workers: Any, missing: Any) -> Melted:
     all_workers = as_series(names if workers is None else workers, "worker")
     _check_names("task", all_tasks, n_tasks)
     _check_names("worker", all_workers, n_workers)
-    filled = cells.is_not_null() & ~_equals(cells, missing)
+    filled = cells.is_not_null()
+    for value in missing if isinstance(missing, list | tuple) else (missing,):
+        filled &= ~_equals(cells, value)
     at = filled.arg_true().to_numpy()
     label = cells.gather(at).rename("label")
     notes = (
@@ -111,8 +114,8 @@ def _equals(cells: pl.Series, missing: Any) -> pl.Series:
     return (cells == missing).fill_null(False)
 
 
-def read_wide(path: str | Path, columns: Mapping[str, str] | None) -> tuple[str, dict[str, Any]]:
-    """What to call the file, and its columns, tasks, workers and notes: what `encode` takes."""
+def read_wide(path: str | Path, columns: Mapping[str, str] | None, missing: Sequence[str]) -> tuple[str, Found]:
+    """What to call the file, and what was found in it; cells that hold a value in `missing` are empty."""
     known = str(path) == "-" or any(s.lower() in FORMATS for s in Path(path).suffixes)
     table = open_table(path, None if known else "csv")
     where = table.where
@@ -126,7 +129,7 @@ def read_wide(path: str | Path, columns: Mapping[str, str] | None) -> tuple[str,
     if not workers:
         raise DataError(f"{where} has no column besides {name!r}; a wide table has one column per worker")
     frame = table.read(header)
-    frame = frame.select(_full(pl.col(c), frame.schema[c]) for c in header)
+    frame = frame.select(_full(pl.col(c), frame.schema[c], missing) for c in header)
     frame, notes = _named_only(frame, workers, where)
     empty = frame[name].is_null()
     blank = frame.select(pl.all_horizontal(pl.all().is_null())).to_series()
@@ -140,13 +143,20 @@ def read_wide(path: str | Path, columns: Mapping[str, str] | None) -> tuple[str,
         task, worker, label, tasks, all_workers, more = melt(frame.drop(name), frame[name], None, None)
     except DataError as error:
         raise DataError(f"{where}: {error}") from None
-    votes = {"task": task, "worker": worker, "label": label}
-    return where, {"columns": votes, "tasks": tasks, "workers": all_workers, "notes": table.notes + notes + more}
+    return where, Found(
+        {"task": task, "worker": worker, "label": label},
+        notes=table.notes + notes + more,
+        tasks=tasks,
+        all_workers=all_workers,
+        decimal_comma=table.decimal_comma,
+    )
 
 
-def _full(cell: pl.Expr, dtype: pl.DataType) -> pl.Expr:
-    """Text without the cells that hold nothing but blanks."""
-    return pl.when(cell.str.strip_chars() != "").then(cell) if dtype == pl.String else cell
+def _full(cell: pl.Expr, dtype: pl.DataType, missing: Sequence[str]) -> pl.Expr:
+    """Cells without those that hold nothing but blanks, or what stands for nothing."""
+    if dtype != pl.String and not missing:
+        return cell
+    return pl.when(~cell.cast(pl.String).str.strip_chars().is_in(["", *map(str, missing)])).then(cell)
 
 
 def _named_only(frame: pl.DataFrame, workers: list[str], where: str) -> tuple[pl.DataFrame, tuple[str, ...]]:

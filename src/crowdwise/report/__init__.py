@@ -9,6 +9,7 @@ True
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -18,6 +19,7 @@ if TYPE_CHECKING:
     import polars as pl
 
     from ..annotations import Annotations
+    from ..maths.chance import Level
     from ..result import Result
 
 __all__ = ["render", "write"]
@@ -32,17 +34,21 @@ def render(
     history: pl.DataFrame | None = None,
     title: str = "",
     made: str = "",
+    level: Level = "nominal",
+    order: Sequence[Any] | None = None,
 ) -> str:
     """The page as a string.
 
     `truth` (a table task, label or a mapping) holds true labels of some tasks or all; they judge labels and workers.
     Where `result` was itself fitted with them as gold, `blind` is the same method's result without: it is judged in its
-    place. `history` is a classifier's history (`history_.to_table()`); `title` and `made` (a date) head the page.
+    place. `history` is a classifier's history (`history_.to_table()`); `title` and `made` (a date) head the page;
+    `level` and `order` grade the agreement (see `workers.agreement`).
     """
     from . import page
     from .build import build
 
-    view = build(annotations, result, truth=truth, blind=blind, history=history, title=title, made=made)
+    view = build(annotations, result, truth=truth, blind=blind, history=history, title=title, made=made, level=level,
+                 order=order)  # fmt: skip
     return page.render(view)
 
 
@@ -56,12 +62,15 @@ def write(
     history: pl.DataFrame | None = None,
     title: str = "",
     made: str = "",
+    level: Level = "nominal",
+    order: Sequence[Any] | None = None,
     force: bool = False,
 ) -> Path:
     """Write the page (see `render`) to a file; never over an existing one without `force`."""
     path = Path(path)
     refuse(path, force)
-    page = render(annotations, result, truth=truth, blind=blind, history=history, title=title, made=made)
+    page = render(annotations, result, truth=truth, blind=blind, history=history, title=title, made=made, level=level,
+                  order=order)  # fmt: skip
     try:
         path.parent.mkdir(parents=True, exist_ok=True)
         path.write_text(page, encoding="utf-8")

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Any
 
@@ -11,6 +12,8 @@ from markupsafe import Markup
 
 from .. import registry, tasks
 from ..annotations import Annotations
+from ..maths.chance import Level
+from ..needs import needs
 from ..result import Result
 from ..workers.agreement import Coefficient, agreement_table
 from ..workers.flags import flag_table
@@ -50,6 +53,7 @@ class View:
     n_workers: int
     has: dict[str, bool]
     notes: list[crew.Note]
+    coaching: list[crew.Note]
     matrices: list[crew.Matrix]
     pairs: Pairs
     contested: list[doubt.Contested]
@@ -74,14 +78,16 @@ def build(
     history: pl.DataFrame | None = None,
     title: str = "",
     made: str = "",
+    level: Level = "nominal",
+    order: Sequence[Any] | None = None,
 ) -> View:
     """Work everything out once. `truth` are known labels, `blind` the fit without them (see `report.write`)."""
-    look = study(votes, result, gold=truth)
+    look = study(votes, result, gold=truth, level=level, order=order)
     disputed = tasks.contested(votes, result)
     confused = tasks.confused_classes(votes, result)
     judged = calibration(votes, result, truth, blind)
     met = pairs(votes, result, look.flags)
-    first = verdict(votes, result, look.agreement, look.flags, judged.scores)
+    first = verdict(votes, result, look.agreement, look.flags, judged.scores, needs(votes, result))
     return View(
         title=shown(title, 120),
         made=made,
@@ -89,12 +95,13 @@ def build(
         classes=_classes(votes, result),
         ledger=votes.ledger.to_dict(),
         verdict=first,
-        steps=steps(first, judged.suspects, confused),
+        steps=steps(first, judged.suspects, confused, len(look.coachable)),
         agreement=[Measure(c, svg.interval(c.value, c.low, c.high, start=_start(look))) for c in look.agreement],
         rows=crew.rows(look),
         n_workers=int((votes.labels_per_worker > 0).sum()),
         has={name: look.quality[name].null_count() < len(look.quality) for name in ("gold_accuracy", "seconds_median")},
         notes=crew.notes(look.flags),
+        coaching=crew.notes(look.coachable),
         matrices=crew.matrices(votes, look),
         pairs=met,
         contested=doubt.contested_rows(votes, disputed),
@@ -164,9 +171,10 @@ def _trace(result: Result) -> Markup:
 
 def _tables(look: Study, disputed: pl.DataFrame, met: Pairs, result: Result) -> list[tuple[str, str, pl.DataFrame]]:
     return [
-        ("contested.csv", "every task and its label, the most contested first", disputed),
+        ("contested.csv", "every task and its label, what to do first on top", disputed),
         ("quality.csv", "every worker", look.quality),
         ("flags.csv", "every flag with its evidence", flag_table(look.flags)),
+        ("coachable.csv", "whom a word may help", flag_table(look.coachable)),
         ("agreement.csv", "the coefficients", agreement_table(look.agreement)),
         ("classes.csv", "recall and precision by worker and class", look.classes),
         ("pairs.csv", "pairs of the workers on the map", met.table),

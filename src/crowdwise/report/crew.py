@@ -12,6 +12,7 @@ from markupsafe import Markup
 
 from ..annotations import Annotations
 from ..workers.flags import NAMES, Flag
+from ..workers.ranking import best_first
 from ..workers.study import Study
 from . import svg
 from .text import enough, percent, shown, span, strength
@@ -85,7 +86,7 @@ def rows(look: Study) -> list[Row]:
     )
     table = table.sort("_grave", "n_labels", descending=True, maintain_order=True).head(SHOWN)
     out = []
-    for row in table.sort("skill", descending=True, nulls_last=True, maintain_order=True).to_dicts():
+    for row in best_first(table).to_dicts():
         bar = svg.interval(row["skill"], row["skill_low"], row["skill_high"], mark=row["gold_accuracy"])
         out.append(Row(shown(row["worker"]), row, bar, flagged.get(str(row["worker"]), [])))
     return out

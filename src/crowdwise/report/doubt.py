@@ -31,7 +31,7 @@ class Contested:
 
 
 def contested_rows(votes: Annotations, table: pl.DataFrame) -> list[Contested]:
-    """The most contested tasks, those with a reason only."""
+    """The tasks to do something about, what to do first on top."""
     rows = table.filter(pl.col("why") != "").head(TASKS).to_dicts()
     place = {name: i for i, name in enumerate(votes.tasks.to_list())} if rows else {}
     workers, classes = votes.workers.to_list(), [shown(c, 40) for c in votes.classes.to_list()]
@@ -40,7 +40,7 @@ def contested_rows(votes: Annotations, table: pl.DataFrame) -> list[Contested]:
             task=shown(row["task"]),
             label=shown(row["label"], 40),
             second="" if row["second"] is None else shown(row["second"], 40),
-            of=row,
+            of=row | {"why": shown(row["why"], 200)},
             bar=svg.bar(row["confidence"]),
             said=_said(votes, place[row["task"]], workers, classes),
         )

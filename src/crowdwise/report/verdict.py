@@ -1,4 +1,4 @@
-"""The verdict in plain words: how many labels are safe, how many need another vote, whom to talk to."""
+"""The verdict in plain words: how many labels are safe, how many need another vote or an expert, whom to talk to."""
 
 from __future__ import annotations
 
@@ -13,8 +13,8 @@ from markupsafe import Markup
 
 from ..annotations import Annotations
 from ..metrics import Evaluation
+from ..needs import SAFE, Needs
 from ..result import Result
-from ..tasks import SAFE
 from ..workers.agreement import Coefficient
 from ..workers.flags import NAMES, Flag
 from . import svg
@@ -33,6 +33,7 @@ class Verdict:
     n_tasks: int
     n_safe: int
     n_more: int
+    n_expert: int
     n_talk: int
     n_unknown: int
     sentences: list[str]
@@ -47,6 +48,7 @@ def verdict(
     coefficients: Sequence[Coefficient],
     flags: Sequence[Flag],
     scores: Evaluation | None,
+    need: Needs,
 ) -> Verdict:
     """From the numbers to sentences."""
     confidence = np.where(votes.labels_per_task > 0, result.confidence, 0.0)
@@ -70,7 +72,8 @@ def verdict(
     return Verdict(
         n_tasks=votes.n_tasks,
         n_safe=n_safe,
-        n_more=votes.n_tasks - n_safe,
+        n_more=need.n_vote,
+        n_expert=need.n_expert,
         n_talk=len({str(flag.worker) for flag in grave}),
         n_unknown=sum(flag.name == "unknown" for flag in flags),
         sentences=sentences,
@@ -118,17 +121,28 @@ def _talk(grave: Sequence[Flag], at_most: int = 6) -> list[tuple[str, str, str]]
     return list(seen.values())[:at_most]
 
 
-def steps(view: Verdict, suspects: pl.DataFrame | None, confused: pl.DataFrame) -> list[str]:
+def steps(view: Verdict, suspects: pl.DataFrame | None, confused: pl.DataFrame, n_coachable: int) -> list[str]:
     """What to do next."""
     out = []
     if view.n_more:
         out.append(
-            f"Ask for another vote on {count(view.n_more, 'task')}, the most contested first (contested.csv below)."
+            f"Ask for another vote on {count(view.n_more, 'task')}, those first that gain most per vote (contested.csv "
+            "below has them in this order, with how many votes each should take)."
+        )
+    if view.n_expert:
+        out.append(
+            f"Show {count(view.n_expert, 'task')} to somebody who knows: they have had enough votes, or this crowd "
+            "cannot tell their classes apart, and more of the same votes would not settle them."
         )
     if view.n_talk:
         out.append(
             f"Talk to {count(view.n_talk, 'worker')} before removing anybody; crowdwise aggregate --drop-flagged shows "
             "what would change without those who guess or collude."
+        )
+    if n_coachable:
+        out.append(
+            f"Show {count(n_coachable, 'worker')} where the others see it differently: steady confusions and low skill "
+            "are listed under Coachable."
         )
     if suspects is not None and len(suspects):
         names = enough([shown(t, 30) for t in suspects["task"].to_list()], 3)

@@ -12,6 +12,7 @@ Every function takes (Annotations, Result), never a method object, and returns t
 from __future__ import annotations
 
 from .agreement import Coefficient, agreement, agreement_table, krippendorff_alpha
+from .coaching import coachable
 from .colluders import collusion_flags
 from .confusions import class_table, confusion_table
 from .covariance import covariance_flags
@@ -21,6 +22,7 @@ from .groups import dependence_groups
 from .outliers import agreement_outliers, robust_outliers
 from .pairs import pair_table
 from .quality import quality
+from .ranking import best_first, worst_first
 from .removal import Removal, drop_flagged
 from .spammers import spammer_flags
 from .study import Study, study
@@ -33,7 +35,9 @@ __all__ = [
     "agreement",
     "agreement_outliers",
     "agreement_table",
+    "best_first",
     "class_table",
+    "coachable",
     "collusion_flags",
     "confusion_table",
     "covariance_flags",
@@ -48,4 +52,5 @@ __all__ = [
     "robust_outliers",
     "spammer_flags",
     "study",
+    "worst_first",
 ]

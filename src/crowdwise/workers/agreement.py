@@ -20,6 +20,7 @@ from ..errors import DataError, ParameterError
 from ..maths import chance
 from ..maths.bootstrap import MAX_BLOCKS, bootstrap_interval, random_blocks
 from ..maths.chance import LEVELS, Level, Sums
+from ..vocabulary import quote
 
 F8 = npt.NDArray[np.float64]
 
@@ -52,7 +53,8 @@ def agreement(
 ) -> list[Coefficient]:
     """All coefficients of the crowd. `level` says what the classes are; numbers are taken as their own values.
 
-    `order` lists the classes from low to high; without it an ordinal level takes numbers by size and text by alphabet.
+    `order` lists the classes from low to high, those that nobody used included; an ordinal level needs it unless the
+    classes are numbers, which are taken by size.
 
     >>> votes = Annotations.from_arrays([1, 1, 2, 2, 3, 3], [*"ababab"], [*"xxyyxy"])
     >>> [(c.name, round(c.value, 3)) for c in agreement(votes)[:3]]
@@ -97,6 +99,11 @@ def agreement_table(found: list[Coefficient]) -> pl.DataFrame:
     kinds = {"name": pl.String, "value": pl.Float64, "low": pl.Float64, "high": pl.Float64, "n": pl.Int64,
              "reason": pl.String, "note": pl.String}  # fmt: skip
     return pl.DataFrame([c.to_dict() for c in found], schema=kinds)
+
+
+def check_grades(annotations: Annotations, level: Level, order: Sequence[Any] | None) -> None:
+    """Raise where `agreement` would: for those who want to know before a long fit."""
+    _in_order(annotations, level, order)
 
 
 def _sums(votes: Annotations, seed: int) -> tuple[Sums, F8, np.random.Generator]:
@@ -148,13 +155,13 @@ def _in_order(annotations: Annotations, level: Level, order: Sequence[Any] | Non
     """The annotations with classes from low to high, and the classes' values."""
     if level not in LEVELS:
         raise ParameterError(f"level must be one of {', '.join(LEVELS)}, got {level!r}")
+    if order is not None:
+        annotations = _with_unused(annotations, level, order)
     names = annotations.classes.to_list()
     place = list(range(len(names)))
     if order is not None:
-        if sorted(map(str, order)) != sorted(map(str, names)):
-            raise ParameterError(f"order must list every class once: {names}, got {list(order)}")
         at = {str(name): i for i, name in enumerate(names)}
-        place = [at[str(name)] for name in order]
+        place = [at[str(name)] for name in order if str(name) in at]
     values = np.arange(len(names), dtype=np.float64)
     numbers = _numbers(annotations.classes)
     if level in ("interval", "ratio"):
@@ -163,6 +170,12 @@ def _in_order(annotations: Annotations, level: Level, order: Sequence[Any] | Non
         values = numbers
         if level == "ratio" and (values < 0).any():
             raise DataError("a ratio level needs classes that are not negative; try interval")
+    # Two classes lie equally far apart whichever comes first.
+    if level == "ordinal" and order is None and numbers is None and len(names) > 2:
+        raise DataError(
+            f"an ordinal level needs the order of the classes, which are text; list them from low to high with --order "
+            f"(order= in Python): {quote(names, 8)}"
+        )
     if order is None and numbers is not None:
         place = np.argsort(numbers, kind="stable").tolist()
     rank = np.empty(len(place), dtype=np.int32)
@@ -171,6 +184,19 @@ def _in_order(annotations: Annotations, level: Level, order: Sequence[Any] | Non
         annotations, label=rank[annotations.label], classes=annotations.classes.gather(place), time=annotations.time
     )
     return moved, values[place] if level in ("interval", "ratio") else values
+
+
+def _with_unused(annotations: Annotations, level: Level, order: Sequence[Any]) -> Annotations:
+    """The annotations with the classes of the order that nobody used: a scale's steps count even so."""
+    names, listed = set(map(str, annotations.classes.to_list())), list(map(str, order))
+    missing = sorted(names - set(listed))
+    if missing:
+        raise ParameterError(f"order must list every class once, from low to high; {quote(missing, 8)} is missing")
+    twice = sorted({name for name in listed if listed.count(name) > 1})
+    if twice:
+        raise ParameterError(f"order must list every class once; {quote(twice)} stands there twice")
+    unused = [value for value, name in zip(order, listed, strict=True) if name not in names]
+    return annotations.with_classes(unused) if unused and level != "nominal" else annotations
 
 
 def _numbers(classes: pl.Series) -> F8 | None:

@@ -23,6 +23,7 @@ NAMES = {
     "outlier": "agrees with the others in a way that no independent worker would",
     "drift": "accuracy changed over time",
     "unknown": "too few labels to say anything",
+    "coachable": "takes one class for another steadily, or is right far less often than the crowd: a word may help",
 }
 # Who bears one of these is left out by `drop_flagged` unless told otherwise: their labels tell nothing or mislead.
 REMOVED = ("constant", "random", "uninformative", "colluding")

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Any
 
@@ -12,8 +13,9 @@ from ..maths.chance import Level
 from ..result import Result
 from . import colluders, drift, spammers
 from .agreement import Coefficient, agreement
+from .coaching import coachable_of
 from .confusions import classes_of, confusion_of
-from .flags import Flag
+from .flags import REMOVED, Flag
 from .judgement import Judgement
 from .quality import quality_of
 
@@ -21,7 +23,8 @@ from .quality import quality_of
 @dataclass(frozen=True)
 class Study:
     """`quality`, `classes`, `confusion` and `curve` are tables (see the functions of these names), `agreement` the
-    crowd's coefficients, `flags` what to know about single workers, the most serious first."""
+    crowd's coefficients, `flags` what to know about single workers, the most serious first, `coachable` whom a word may
+    help (see `coachable`), none of whom guesses or colludes."""
 
     quality: pl.DataFrame
     classes: pl.DataFrame
@@ -29,22 +32,32 @@ class Study:
     curve: pl.DataFrame
     agreement: list[Coefficient]
     flags: list[Flag]
+    coachable: list[Flag]
 
 
 def study(
-    annotations: Annotations, result: Result, *, gold: Any = None, level: Level = "nominal", idle: float = 600.0
+    annotations: Annotations,
+    result: Result,
+    *,
+    gold: Any = None,
+    level: Level = "nominal",
+    order: Sequence[Any] | None = None,
+    idle: float = 600.0,
 ) -> Study:
-    """Quality, agreement and flags. `gold` adds accuracies on known tasks, `level` grades the agreement, `idle` is the
-    longest pause in seconds that still counts as work.
+    """Quality, agreement and flags. `gold` adds accuracies on known tasks, `level` and `order` grade the agreement
+    (see `agreement`), `idle` is the longest pause in seconds that still counts as work.
     """
     judgement = Judgement(annotations, result)
+    flags = flags_of(judgement)
+    idlers = {flag.worker for flag in flags if flag.name in REMOVED}
     return Study(
         quality_of(judgement, gold, idle),
         classes_of(judgement),
         confusion_of(judgement),
         drift.curve_of(judgement),
-        agreement(annotations, level=level),
-        flags_of(judgement),
+        agreement(annotations, level=level, order=order),
+        flags,
+        [flag for flag in coachable_of(judgement) if flag.worker not in idlers],
     )
 
 

@@ -60,12 +60,23 @@ def write_votes(reading: Reading, path: Path, format: str | None = None) -> tupl
     return notes
 
 
-def write_result(result: Result, path: Path, format: str | None = None) -> tuple[str, ...]:
-    """Write labels and probabilities of a result; returns notes."""
-    return _write(RESULTS, result, path, format)
+def write_result(
+    result: Result, path: Path, format: str | None = None, original: Reading | None = None
+) -> tuple[str, ...]:
+    """Write labels and probabilities of a result; returns notes.
+
+    `original` is the export of Label Studio that the votes came from, for predictions to go back into it.
+    """
+    if original is None:
+        return _write(RESULTS, result, path, format)
+    if format != "label_studio":
+        raise ParameterError("--original is for predictions; say --to label_studio")
+    return _write(RESULTS, result, path, format, original)
 
 
-def _write(table: dict[str, str], what: Reading | Result, path: Path, format: str | None) -> tuple[str, ...]:
+def _write(
+    table: dict[str, str], what: Reading | Result, path: Path, format: str | None, *more: Reading
+) -> tuple[str, ...]:
     name = format or ENDINGS.get(path.suffix.lower())
     if name is None or name not in table:
         said = f"{name!r} is none of them" if name else f"the ending of {path.name} names none of them"
@@ -73,7 +84,7 @@ def _write(table: dict[str, str], what: Reading | Result, path: Path, format: st
     module, _, function = table[name].partition(":")
     try:
         path.parent.mkdir(parents=True, exist_ok=True)
-        notes: tuple[str, ...] = getattr(import_module(f".{module}", __name__), function)(what, path)
+        notes: tuple[str, ...] = getattr(import_module(f".{module}", __name__), function)(what, path, *more)
     except OSError as error:
         raise DataError(f"{path} cannot be written ({error.strerror})") from error
     return notes

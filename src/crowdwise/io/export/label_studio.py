@@ -1,8 +1,12 @@
-"""Annotations as Label Studio exports them: JSON, JSON_MIN, CSV."""
+"""Annotations as Label Studio exports them: JSON, JSON_MIN, CSV.
+
+What came from an export of Label Studio goes back with its tasks' ids and data and its control's name and kind.
+"""
 
 from __future__ import annotations
 
 import json
+import re
 from collections.abc import Iterator
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -10,90 +14,126 @@ from typing import TYPE_CHECKING, Any
 import polars as pl
 
 from ..csvcells import to_csv
-from .rows import Row, by_task, gold_of, models_of, moment, rows, write_json_array
+from ..formats.base import Control
+from .rows import OBJECT, Row, as_id, by_item, gold_of, models_of, moment, write_json_array
 
 if TYPE_CHECKING:
     from ..reading import Reading
 
-CONTROL, OBJECT = "label", "text"
+CONTROL = "label"
+# One bar between choices that were joined; a bar inside a choice is doubled.
+_JOINT = re.compile(r"(?<!\|)\|(?!\|)")
 
 
-def result_of(label: str) -> list[dict[str, Any]]:
-    """One choice of the control `label`."""
-    return [{"from_name": CONTROL, "to_name": OBJECT, "type": "choices", "value": {"choices": [label]}}]
+def control_of(reading: Reading) -> Control:
+    """The question that the file asked, or a question by our own name."""
+    return reading.control or Control(CONTROL, OBJECT)
+
+
+def result_of(label: str, control: Control) -> list[dict[str, Any]]:
+    """One answer to the control."""
+    value = _value(label, control)
+    kind = next(iter(value))  # a kind of control and the key of its value have one name
+    return [{"from_name": control.from_name, "to_name": control.to_name, "type": kind, "value": value}]
+
+
+def _value(label: str, control: Control) -> dict[str, Any]:
+    several = [each.replace("||", "|") for each in _JOINT.split(label)] if control.joined else [label]
+    if control.kind == "taxonomy":
+        return {"taxonomy": [each.split(" / ") for each in several]}
+    if control.kind in ("rating", "number"):
+        number = pl.Series([label]).cast(pl.Float64, strict=False)[0]
+        if number is not None:
+            return {control.kind: int(number) if number.is_integer() else number}
+    return {"choices": several}
 
 
 def write_tasks(reading: Reading, path: Path) -> tuple[str, ...]:
     """Label Studio's JSON: tasks with annotations, gold as ground truth, models as predictions."""
-    write_json_array(_tasks(reading), path)
-    notes = (f"the question is called {CONTROL!r}; a task's data hold its name as {OBJECT!r}",)
+    write_json_array(_tasks(reading, control_of(reading)), path)
+    notes = () if reading.items is not None else (names_only(control_of(reading)),)
     return (*notes, "models are written as predictions; --predictions reads them") if models_of(reading) else notes
 
 
-def _tasks(reading: Reading) -> Iterator[dict[str, Any]]:
+def names_only(control: Control) -> str:
+    """What to say where the tasks' own data are not at hand."""
+    return (
+        f"the control is called {control.from_name!r}, and a task's data hold its name as {OBJECT!r}; --original FILE, "
+        "the export that the votes came from, brings back ids, data and control"
+    )
+
+
+def _tasks(reading: Reading, control: Control) -> Iterator[dict[str, Any]]:
     gold, models, number = gold_of(reading), models_of(reading), 0
-    for task, found in by_task(reading.annotations):
+    for item, found in by_item(reading):
         annotations: list[dict[str, Any]] = []
         for row in found:
             if row["worker"] not in models:
                 number += 1
-                annotations.append(_annotation(row, number))
-        if task in gold:
+                annotations.append(_annotation(row, number, control))
+        if item.name in gold:
             number += 1
             truth = {"id": number, "completed_by": None, "was_cancelled": False, "ground_truth": True}
-            annotations.append(truth | {"result": result_of(gold[task])})
+            annotations.append(truth | {"result": result_of(gold[item.name], control)})
         predictions = [
             {
                 "model_version": row["worker"].removeprefix("model:"),
                 "score": row["confidence"],
-                "result": result_of(row["label"]),
+                "result": result_of(row["label"], control),
             }
             for row in found
             if row["worker"] in models
         ]
-        yield {"id": _number(task), "data": {OBJECT: task}, "annotations": annotations, "predictions": predictions}
+        yield {"id": as_id(item.id), "data": item.data, "annotations": annotations, "predictions": predictions}
 
 
-def _annotation(row: Row, number: int) -> dict[str, Any]:
+def _annotation(row: Row, number: int, control: Control) -> dict[str, Any]:
     return {
         "id": number,
-        "completed_by": _number(row["worker"]),
+        "completed_by": as_id(row["worker"]),
         "was_cancelled": False,
         "ground_truth": False,
         "lead_time": row["duration"],
         "created_at": moment(row["time"]),
-        "result": result_of(row["label"]),
+        "result": result_of(row["label"], control),
     }
-
-
-def _number(name: str) -> int | str:
-    """Label Studio's ids are numbers; what is none stays text, exactly as it is."""
-    return int(name) if name.isascii() and name.isdigit() and str(int(name[:18])) == name else name
 
 
 def write_min(reading: Reading, path: Path) -> tuple[str, ...]:
     """JSON_MIN: one object an annotation."""
-    write_json_array((_flat(row, i) for i, row in enumerate(rows(reading.annotations), 1)), path)
-    return (f"read it with --question {CONTROL}",)
+    write_json_array(_flat(reading), path)
+    return (f"read it with --question {control_of(reading).from_name}",)
 
 
 def write_csv(reading: Reading, path: Path) -> tuple[str, ...]:
     """Label Studio's CSV; a label that begins with a bracket is written as JSON, which it would be taken for."""
-    flat = [_flat(row, i) for i, row in enumerate(rows(reading.annotations), 1)]
+    name = control_of(reading).from_name
+    flat = list(_flat(reading))
     for row in flat:
-        if row[CONTROL][:1] in "[{":
-            row[CONTROL] = json.dumps({"choices": [row[CONTROL]]}, ensure_ascii=False)
-    to_csv(pl.DataFrame(flat, infer_schema_length=None), path)
-    return (f"read it with --question {CONTROL}",)
+        if row[name][:1] in "[{":
+            row[name] = json.dumps({"choices": [row[name]]}, ensure_ascii=False)
+        for key, value in row.items():
+            if isinstance(value, dict | list):
+                row[key] = json.dumps(value, ensure_ascii=False)
+    names = list(dict.fromkeys(key for row in flat for key in row))
+    to_csv(pl.DataFrame({key: pl.Series([row.get(key) for row in flat], strict=False) for key in names}), path)
+    return (f"read it with --question {name}",)
 
 
-def _flat(row: Row, number: int) -> dict[str, Any]:
-    return {
-        "id": row["task"],
-        CONTROL: row["label"],
-        "annotator": row["worker"],
-        "annotation_id": number,
-        "created_at": moment(row["time"]),
-        "updated_at": moment(row["time"]),
-        "lead_time": row["duration"],
-    }
+def _flat(reading: Reading) -> Iterator[dict[str, Any]]:
+    """One mapping an annotation: the task's data, where the file has them, and the answer."""
+    control, number = control_of(reading), 0
+    for item, found in by_item(reading):
+        data = {} if reading.items is None else item.data
+        for row in found:
+            number += 1
+            yield {
+                **data,
+                "id": row["task"] if reading.items is None else item.id,
+                control.from_name: row["label"],
+                "annotator": row["worker"],
+                "annotation_id": number,
+                "created_at": moment(row["time"]),
+                "updated_at": moment(row["time"]),
+                "lead_time": row["duration"],
+            }

@@ -10,11 +10,15 @@ from typing import TYPE_CHECKING, Any
 
 import polars as pl
 
+from ..formats.base import Item
+
 if TYPE_CHECKING:
     from ...annotations import Annotations
     from ..reading import Reading
 
 Row = dict[str, Any]
+# What the data of a task are called where only its name is known.
+OBJECT = "text"
 
 
 def frame_of(annotations: Annotations) -> pl.DataFrame:
@@ -35,6 +39,30 @@ def by_task(annotations: Annotations) -> Iterator[tuple[str, list[Row]]]:
     every = rows(annotations)
     for task, n in zip(annotations.tasks.cast(pl.String), annotations.labels_per_task.tolist(), strict=True):
         yield task, [next(every) for _ in range(n)]
+
+
+def by_item(reading: Reading) -> Iterator[tuple[Item, list[Row]]]:
+    """Every task with its id and data as the file has them, in the file's order, and its rows.
+
+    Where the file has no more of a task than its name, that is its id and its data.
+    """
+    if reading.items is None:
+        for task, found in by_task(reading.annotations):
+            yield Item(task, as_id(task), {OBJECT: task}), found
+        return
+    frame, ends = frame_of(reading.annotations), reading.annotations.task_offsets
+    empty = dict.fromkeys(("weight", "time", "duration", "confidence"))
+    place = {name: i for i, name in enumerate(reading.annotations.tasks.cast(pl.String))}
+    for item in reading.items():
+        at = place.pop(item.name, None)  # two items of one name are one task: its labels are written once
+        if at is not None:
+            yield item, [{**empty, **row} for row in frame[int(ends[at]) : int(ends[at + 1])].iter_rows(named=True)]
+
+
+def as_id(name: Any) -> Any:
+    """Label Studio's ids are numbers; what is none stays as it is."""
+    is_number = isinstance(name, str) and name.isascii() and name.isdigit() and str(int(name[:18])) == name
+    return int(name) if is_number else name
 
 
 def by_worker(annotations: Annotations) -> Iterator[tuple[str, list[Row]]]:

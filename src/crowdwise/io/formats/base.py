@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from array import array
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any, Literal, Protocol
 
@@ -31,7 +31,8 @@ class Ask:
 
     `question` picks one of several; `multiple` says what to do with a worker's several labels for one task: refuse
     the file, join them to one class ("a|b") or drop the row; `predictions` takes a model's predictions as a worker
-    of their own; `rejected="drop"` leaves out assignments that the requester rejected.
+    of their own; `rejected="drop"` leaves out assignments that the requester rejected; `missing` are values that stand
+    for nothing.
     """
 
     question: str | None = None
@@ -39,12 +40,15 @@ class Ask:
     multiple: Multiple = "error"
     predictions: bool = False
     rejected: Rejected = "keep"
+    missing: Sequence[str] = ()
 
     def __post_init__(self) -> None:
         if self.multiple not in ("error", "join", "drop"):
             raise ParameterError(f"multiple must be error, join or drop, got {self.multiple!r}")
         if self.rejected not in ("keep", "drop"):
             raise ParameterError(f"rejected must be keep or drop, got {self.rejected!r}")
+        if isinstance(self.missing, str):
+            raise ParameterError(f"missing must be a list of values, got {self.missing!r}; write [{self.missing!r}]")
 
     def only(self, where: str, *roles: str) -> None:
         """Refuse --columns for what this format does not let be named."""
@@ -78,12 +82,35 @@ class Head:
     fault: str = ""
 
 
+@dataclass(frozen=True)
+class Item:
+    """A task as the file has it: its name among ours, its id there, and the data that were shown."""
+
+    name: str
+    id: Any
+    data: dict[str, Any]
+
+
+@dataclass(frozen=True)
+class Control:
+    """Label Studio's name for a question, for the object that it is about, and for its kind of answer.
+
+    `joined`: whether a label may be several choices (see `Ask.multiple`).
+    """
+
+    from_name: str
+    to_name: str = "text"
+    kind: str = "choices"
+    joined: bool = False
+
+
 @dataclass
 class Found:
     """What a format found: columns for `encode`, what it dropped, and what else the file knows.
 
     `gold` has the columns task, label; `workers` has worker, source (human or model). `tasks` and `all_workers` may
-    name more than the rows mention.
+    name more than the rows mention. `items` goes through the file once more for its tasks, where a format has more of
+    them than a name; `control` is the question in Label Studio's words.
     """
 
     columns: dict[str, Any]
@@ -94,6 +121,9 @@ class Found:
     workers: pl.DataFrame | None = None
     tasks: pl.Series | None = None
     all_workers: pl.Series | None = None
+    decimal_comma: bool = False
+    items: Callable[[], Iterator[Item]] | None = None
+    control: Control | None = None
 
 
 class Format(Protocol):

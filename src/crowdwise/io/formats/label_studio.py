@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator
 from typing import Any
 
 from ...errors import DataError, ParameterError
 from ...vocabulary import quote
 from ..jsonstream import objects
 from ..sources import Source
-from .base import NO_ANSWER, SKIPPED, SURE, TRUTH, Ask, Found, Guess, Head, Rows
+from .base import NO_ANSWER, SKIPPED, SURE, TRUTH, Ask, Control, Found, Guess, Head, Item, Rows
 from .cells import moment, number, text, texts
 from .records import one_of
 
@@ -37,7 +38,16 @@ def read(source: Source, where: str, ask: Ask) -> Found:
     export = _Export(where, ask)
     for at, task in objects(source, where):
         export.task(task, at)
-    return export.found()
+    found = export.found()
+    found.items = lambda: _items(source, where, export)
+    return found
+
+
+def _items(source: Source, where: str, export: _Export) -> Iterator[Item]:
+    for at, task in objects(source, where):
+        name = export.task_name(task, at)
+        if name is not None:
+            yield Item(name, task.get("id"), _mapping(task.get("data"), at, "data"))
 
 
 class _Export:
@@ -49,10 +59,11 @@ class _Export:
         self.others: dict[str, str] = {}
         self.tasks: dict[str, None] = {}
         self.emails: dict[str, str] = {}
+        self.controls: dict[str, Control] = {}
         self.answers = self.skips = self.truths = self.predictions = self.regions = 0
 
     def task(self, task: dict[str, Any], at: str) -> None:
-        name = self._task_name(task, at)
+        name = self.task_name(task, at)
         if name is not None:
             self.tasks[name] = None
         for annotation in _list(next((task[key] for key in LISTS if task.get(key)), None), at, "annotations"):
@@ -64,7 +75,8 @@ class _Export:
             for each in predictions:
                 self._prediction(name, _mapping(each, at, "a prediction"), at)
 
-    def _task_name(self, task: dict[str, Any], at: str) -> str | None:
+    def task_name(self, task: dict[str, Any], at: str) -> str | None:
+        """Its id, or the data field that --columns names."""
         column = self.ask.columns.get("task")
         if column is None:
             return text(task.get("id"), "the task's id", at)
@@ -132,6 +144,9 @@ class _Export:
                 if set(value) - {CHOICES[kind]} or "item_index" in result or "parentID" in result:
                     self.regions += 1  # said of a part of the task: a box, a stretch of text, one item of many
                 else:
+                    to = result.get("to_name")
+                    joined = self.ask.multiple == "join"
+                    self.controls[question] = Control(question, to if isinstance(to, str) else "text", kind, joined)
                     answers.setdefault(question, []).extend(labels(kind, value, question, at))
         return answers
 
@@ -151,7 +166,9 @@ class _Export:
             )
         if self.regions:
             notes += (f"{self.regions:,} labels of regions or items, not of whole tasks, are left aside",)
-        return rows.found(self.where, self.ask, question, notes)
+        found = rows.found(self.where, self.ask, question, notes)
+        found.control = self.controls.get(question)
+        return found
 
     def _question(self) -> str:
         asked = self.ask.question

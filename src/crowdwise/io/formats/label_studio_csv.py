@@ -35,4 +35,5 @@ def read(source: Source, where: str, ask: Ask) -> Found:
     rows = Rows()
     for number, record in enumerate(frame.iter_rows(named=True), 1):
         add(rows, record, question, name, f"{where}, row {number}")
-    return finish(rows, where, ask, question, table.notes + notes)
+    notes = table.notes + notes
+    return finish(rows, where, ask, question, notes, lambda: table.read(table.header).iter_rows(named=True), certain)

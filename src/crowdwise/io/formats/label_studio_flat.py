@@ -7,13 +7,13 @@ records and answers are not: a column that differs within a task, or holds a con
 from __future__ import annotations
 
 import json
-from collections.abc import Iterable
+from collections.abc import Callable, Iterable, Iterator
 from typing import Any
 
 from ...errors import DataError
 from ...ledger import BLANK
 from ...vocabulary import quote
-from .base import NO_ANSWER, Ask, Found, Rows
+from .base import NO_ANSWER, Ask, Control, Found, Item, Rows
 from .cells import moment, number, text, texts
 from .label_studio import CHOICES, UNSUPPORTED, labels
 
@@ -72,10 +72,31 @@ def add(rows: Rows, record: dict[str, Any], question: str, name: str, at: str) -
     rows.add(task, worker, said, time=moment(record.get("created_at")), duration=number(record.get("lead_time")))
 
 
-def finish(rows: Rows, where: str, ask: Ask, question: str, notes: tuple[str, ...]) -> Found:
-    """With what this format cannot say."""
+def finish(
+    rows: Rows,
+    where: str,
+    ask: Ask,
+    question: str,
+    notes: tuple[str, ...],
+    records: Callable[[], Iterable[dict[str, Any]]],
+    aside: Iterable[str],
+) -> Found:
+    """With what this format cannot say. `aside` are columns that are questions, and so no data of a task."""
     notes += ("this export does not tell ground truths from votes, nor skips from gaps; Label Studio's JSON does",)
-    return rows.found(where, ask, question, notes)
+    found = rows.found(where, ask, question, notes)
+    none = {*ALWAYS, *aside, question}
+    found.items = lambda: _items(records(), ask.columns.get("task", "id"), none, where)
+    found.control = Control(question, joined=ask.multiple == "join")
+    return found
+
+
+def _items(records: Iterable[dict[str, Any]], name: str, none: set[str], where: str) -> Iterator[Item]:
+    seen: set[str] = set()
+    for record in records:
+        task = text(record.get(name), name, where)
+        if task is not None and task not in seen:
+            seen.add(task)
+            yield Item(task, record.get("id"), {key: value for key, value in record.items() if key not in none})
 
 
 def _labels(value: Any, question: str, at: str) -> list[str]:

@@ -24,4 +24,4 @@ def read(source: Source, where: str, ask: Ask) -> Found:
     rows = Rows()
     for at, record in objects(source, where):
         add(rows, record, question, name, at)
-    return finish(rows, where, ask, question, notes)
+    return finish(rows, where, ask, question, notes, lambda: (r for _, r in objects(source, where)), certain)

@@ -1,0 +1,157 @@
+"""What would settle a label: more votes where they tell something, an expert where they have had their say."""
+
+from __future__ import annotations
+
+import re
+from dataclasses import replace
+
+import numpy as np
+import polars as pl
+import pytest
+
+import crowdwise as cw
+from crowdwise.needs import EXPERT, NOTHING, VOTE, needs
+
+from ..conftest import planted
+
+
+def crowd_with_a_riddle():
+    """200 tasks of 5 labels by good workers; 10 riddles with 40 labels, half of each; 10 tasks with one label."""
+    rng = np.random.default_rng(4)
+    rows = []
+    for task in range(200):
+        true = int(rng.integers(2))
+        for worker in rng.choice(40, 5, replace=False).tolist():
+            rows.append((f"t{task:03d}", worker, true if rng.random() < 0.85 else 1 - true))
+    for task in range(10):
+        rows += [(f"riddle{task}", w, x) for w, x in zip(range(40), rng.permutation([0, 1] * 20).tolist(), strict=True)]
+        rows.append((f"new{task}", int(rng.integers(40)), int(rng.integers(2))))
+    task, worker, label = zip(*rows, strict=True)
+    return cw.Annotations.from_arrays(task, worker, [f"c{x}" for x in label], tasks=[*dict.fromkeys(task), "nobody"])
+
+
+def test_a_task_that_has_had_its_votes_needs_an_expert():
+    votes = crowd_with_a_riddle()
+    result = cw.MajorityVote().fit(votes)
+    found = needs(votes, result)
+    riddle = votes.tasks.str.starts_with("riddle").to_numpy()
+    assert (found.kind[riddle] == EXPERT).all()
+    assert (found.riddle[riddle] > 0.7).all()
+    assert 1 < found.usual[riddle][0] < 5
+    plain = votes.tasks.str.starts_with("t").to_numpy()
+    assert (found.kind[plain] != EXPERT).all()
+    assert (found.kind[plain] == VOTE).sum() > 20
+    assert found.kind[votes.tasks.to_list().index("nobody")] == VOTE
+    assert (found.kind[(result.confidence >= 0.9) & (votes.labels_per_task > 0)] == NOTHING).all()
+    why = dict(cw.tasks.contested(votes, result).select("task", "why").iter_rows())
+    assert why["riddle3"] == f"still open after 40 labels, where {found.usual[riddle][3]:.0f} or so usually do"
+
+
+@pytest.mark.parametrize("method", ["dawid_skene", "committee", "majority_vote"])
+def test_ill_luck_among_independent_workers_is_no_riddle(method):
+    """Where every task has an answer and workers err on their own, more votes do help, and that is what is said."""
+    votes, _, _ = planted(n=400, m=60, k=3, labels=8, seed=2)
+    found = needs(votes, cw.method(method).fit(votes))
+    assert found.n_vote >= 8
+    assert found.n_expert == 0
+
+
+def test_votes_needed_are_those_that_a_simulation_takes():
+    """Even tasks, workers who are right 7 times in 10: votes until the odds reach nine to one, by drawing them."""
+    votes, truth, _ = planted(n=2000, m=20, k=2, labels=4, low=0.7, high=0.7)
+    even = np.eye(2)[truth]
+    even[:5] = 0.5
+    found = needs(votes, replace(cw.OneCoin().fit(votes), posterior=even))
+    rng, taken = np.random.default_rng(0), []
+    for _ in range(4000):
+        odds = n = 0
+        while abs(odds) < np.log(9):
+            odds += np.log(7 / 3) * (1 if rng.random() < 0.7 else -1)
+            n += 1
+        taken.append(n)
+    assert found.votes[:5] == pytest.approx(np.mean(taken), abs=1.5)
+    assert np.isnan(found.votes[5:]).all()
+
+
+def test_where_the_crowd_cannot_tell_two_classes_apart_votes_do_not_help():
+    rng = np.random.default_rng(1)
+    rows = [(t, w, int(rng.integers(2))) for t in range(200) for w in rng.choice(10, 3, replace=False).tolist()]
+    task, worker, label = zip(*rows, strict=True)
+    votes = cw.Annotations.from_arrays(task, worker, label)
+    result = cw.MajorityVote().fit(votes)
+    blind = replace(result, posterior=np.full_like(result.posterior, 0.5))
+    assert (needs(votes, blind).kind == EXPERT).all()
+    table = cw.tasks.contested(votes, blind)
+    assert set(table["why"]) <= {"this crowd hardly tells 0 from 1", "this crowd hardly tells 1 from 0"}
+
+
+def test_degenerate_crowds():
+    one = cw.Annotations.from_arrays(["t"], ["w"], ["c"], tasks=["t", "u"])
+    found = needs(one, cw.MajorityVote().fit(one))
+    assert found.kind.tolist() == [NOTHING, VOTE]
+    split = cw.Annotations.from_arrays(["t", "t"], ["v", "w"], ["a", "b"])
+    assert needs(split, cw.MajorityVote().fit(split)).kind.tolist() == [EXPERT]
+    assert cw.tasks.contested(split, cw.MajorityVote().fit(split))["why"][0].startswith("this crowd hardly tells")
+
+
+def test_what_to_do_first_is_on_top():
+    votes = crowd_with_a_riddle()
+    table = cw.tasks.contested(votes, cw.Committee().fit(votes))
+    order = [("vote", "expert", "look", "").index(todo) for todo in table["todo"]]
+    assert order == sorted(order)
+    assert table["task"][0] == "nobody"
+    asked = table.filter(pl.col("todo") == "vote").slice(1)
+    gain = ((1 - asked["confidence"]) / asked["votes"]).to_numpy()
+    assert (np.diff(gain) <= 1e-12).all()
+    assert table.filter(pl.col("todo") == "expert")["confidence"].is_sorted()
+    assert table.filter(pl.col("todo") != "vote")["votes"].null_count() == (table["todo"] != "vote").sum()
+
+
+def test_the_reason_says_what_the_other_columns_do_not():
+    """Weak workers, too few labels, and good workers who disagree: three reasons for the same doubt."""
+    rng = np.random.default_rng(5)
+    rows = []
+    for task in range(300):
+        true, weak = int(rng.integers(2)), task < 60
+        crowd = range(20, 30) if weak else range(20)
+        for worker in rng.choice(list(crowd), 1 if task < 90 and not weak else 5, replace=False).tolist():
+            right = rng.random() < (0.6 if worker >= 20 else 0.8)
+            rows.append((f"{task:03d}", worker, true if right else 1 - true))
+    task, worker, label = zip(*rows, strict=True)
+    votes = cw.Annotations.from_arrays(task, worker, label)
+    table = cw.tasks.contested(votes, cw.Hierarchical().fit(votes)).filter(pl.col("todo") == "vote")
+    cause = table.with_columns(cause=pl.col("why").str.split("; ").list.first(), number=pl.col("task").cast(pl.Int64))
+    weak = cause.filter(pl.col("cause") == "labelled by workers who are less often right than most")
+    assert len(weak) > 10
+    assert (weak["number"] < 60).all()
+    few = cause.filter(pl.col("cause").str.starts_with("few labels: "))
+    assert len(few) > 10
+    assert (few["n_labels"] == 1).mean() > 0.9
+    assert cause["cause"].n_unique() >= 3
+
+
+@pytest.mark.data
+def test_thirty_nine_labels_need_no_fortieth(crowdwise_cli, tmp_path):
+    data = cw.datasets.load("bluebird")
+    data.annotations.to_frame().write_csv(tmp_path / "votes.csv")
+    code, _, err = crowdwise_cli("aggregate", tmp_path / "votes.csv", "-o", tmp_path / "run")
+    assert code == 0
+    assert re.search(r"\d+ tasks are less than 90 % sure and need an expert: more votes of this crowd would not", err)
+    assert "need another vote" not in err
+    page = tmp_path / "page.html"
+    assert crowdwise_cli("report", tmp_path / "run", "-o", page)[0] == 0
+    text = page.read_text(encoding="utf-8")
+    n = int(re.search(r'data-number="expert">(\d+)<', text).group(1))
+    assert n > 20
+    assert 'data-number="more">0<' in text
+    assert f"Show {n} tasks to somebody who knows" in text
+    assert re.search(r"still open after 39 labels, where \d or so usually do", text)
+
+
+@pytest.mark.data
+def test_riddles_of_a_real_set_are_said_to_be_a_toss():
+    votes = cw.datasets.load("web").annotations
+    table = cw.tasks.contested(votes, cw.Hierarchical().fit(votes))
+    why = table.filter(pl.col("todo") == "expert")["why"]
+    assert (why.str.contains("^its labels look like a toss between '[1-5]' and '[1-5]'$")).sum() > 10
+    assert (table["todo"] == "vote").sum() > 10 * len(why)
