@@ -82,8 +82,9 @@ class Plots:
         at, known = lookup(result.tasks, table["task"])
         if not known.any():
             raise DataError("none of the tasks in the truth has a label here; do the task ids match?")
-        true = lookup(result.classes, table["label"])[0][known]
-        found = bins(result.confidence[at[known]], result.labels[at[known]] == true)
+        true, spoken = (values[known] for values in lookup(result.classes, table["label"]))
+        # A class that nobody said is nowhere the label, so the label is wrong there.
+        found = bins(result.confidence[at[known]], (result.labels[at[known]] == true) & spoken)
         ax = _axes(ax, (5.0, 4.5))
         x, y = np.array([b.confidence for b in found]), np.array([b.accuracy for b in found])
         size = np.array([b.n for b in found], dtype=float)
