@@ -1,4 +1,4 @@
-"""CROWDLAB: a classifier is one more voter, and everybody is weighed by how much better than the commonest class he is.
+"""CROWDLAB: a classifier is one more voter, and all are weighed by how much better than the commonest class they are.
 
     posterior[i] ∝ w_model · p_model[i] + sum_j w_j · likelihood(label_ij)
     w_j = 1 - error_j / error_commonest,   w_model = sqrt(mean labels per task) · (1 - error_model / error_commonest)
@@ -174,7 +174,7 @@ def weigh(annotations: Annotations, probs: F8, consensus: I8) -> Weighing:
 
 
 def worker_agreement(annotations: Annotations) -> F8:
-    """Share of the other labels of his tasks that equal each worker's own; the mean where nobody met him."""
+    """Share of the other labels of their tasks that equal each worker's own; the mean where nobody met them."""
     others = annotations.labels_per_task[annotations.task] - 1
     same = annotations.votes[annotations.task, annotations.label] - 1
     total = np.bincount(annotations.worker, weights=others, minlength=annotations.n_workers)
