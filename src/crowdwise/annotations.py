@@ -45,9 +45,15 @@ class Annotations:
     ledger: Ledger = field(default_factory=lambda: Ledger(0, 0))
 
     def __post_init__(self) -> None:
-        arrays: list[npt.NDArray[Any]] = [self.task, self.worker, self.label, *self.numbers.values()]
-        for array in arrays:
-            array.setflags(write=False)
+        for name in ("task", "worker", "label", *self.numbers):
+            array: npt.NDArray[Any] = getattr(self, name)
+            if len(array) != len(self.task):
+                raise DataError(
+                    f"{name} has {len(array)} rows but task has {len(self.task)}; they must be equally long"
+                )
+            view = array.view()  # what the caller gave stays writable for them
+            view.setflags(write=False)
+            object.__setattr__(self, name, view)
 
     # ---------------------------------------------------------------- constructors
     @classmethod
@@ -273,9 +279,12 @@ class Annotations:
         return replace(part, task=part.task - np.int32(lo), tasks=self.tasks[lo:hi])
 
     def append(self, other: Annotations, *, duplicates: Duplicates = "error") -> Annotations:
-        """Both sets of rows over the union of the vocabularies."""
-        names = [n for n in self.numbers if n in other.numbers]
+        """Both sets of rows over the union of the vocabularies. Rows of a side without weights weigh 1; of a side
+        without times, durations or confidences they have none."""
         both = pl.concat([self.to_frame(), other.to_frame()], how="diagonal_relaxed")
+        if "weight" in both:
+            both = both.with_columns(pl.col("weight").fill_null(1.0))
+        names = [n for n in NUMBERS if n in both]
         coded = encode(
             {name: both[name] for name in ("task", "worker", "label", *names)},
             tasks=union(self.tasks, other.tasks),

@@ -87,8 +87,9 @@ class Plots:
             known &= ~result.gold[at]
             if not known.any():
                 raise DataError(ALL_GOLD.format(n=len(table)))
-        true = lookup(result.classes, spelt_like(table["label"], result.classes))[0][known]
-        found = bins(result.confidence[at[known]], result.labels[at[known]] == true)
+        true, spoken = (v[known] for v in lookup(result.classes, spelt_like(table["label"], result.classes)))
+        # A class that nobody said is nowhere the label, so the label is wrong there.
+        found = bins(result.confidence[at[known]], (result.labels[at[known]] == true) & spoken)
         ax = _axes(ax, (5.0, 4.5))
         x, y = np.array([b.confidence for b in found]), np.array([b.accuracy for b in found])
         size = np.array([b.n for b in found], dtype=float)

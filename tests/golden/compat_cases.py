@@ -1,11 +1,12 @@
 """The cases on which crowd-kit 1.4.2 and the drop-in are compared, and their results as plain values.
 
-    python tests/golden/compat_cases.py crowdkit N_TABLES OUT.json [CSV ...]
+    python tests/golden/compat_cases.py crowdkit N_TABLES OUT.json
 
-runs N_TABLES random small tables, and the tables in the CSV files, through crowd-kit, in an environment of its own;
+runs N_TABLES random small tables through crowd-kit, in an environment of its own;
 `compat_crowdkit.json` holds the first 8 tables (MMSR: the first only), floats to eight digits; crowd-kit 1.4.2, pandas
-3.1.1, numpy 2.4.6, scikit-learn 1.7.2. From scikit-learn 1.8 on crowd-kit's Wawa, ZeroBasedSkill and GoldMajorityVote
-crash in predict; the switch in `all_results` lets them run there too.
+2.3.3, numpy 2.4.6, scikit-learn 1.9.1. From scikit-learn 1.8 on crowd-kit's Wawa, ZeroBasedSkill and GoldMajorityVote
+crash in predict; the switch in `all_results` lets them run there too. Under pandas 3 ties of crowd-kit's plain votes go
+by appearance, under pandas 2 and here by sorted order: `live_tables` are named so that the two are one.
 Nothing of crowdwise is imported here.
 """
 
@@ -34,9 +35,10 @@ CONSTRUCTORS = {
     "MACE": {"n_restarts": 1},
     "MACE em": {"n_restarts": 1, "method": "em"},
     "MMSR": {},
+    "BinaryRelevance": {},
 }
-# crowd-kit's GLAD takes seconds on a small table and minutes on a large one.
-QUICK = [name for name in CONSTRUCTORS if name not in ("GLAD", "MMSR")]
+# crowd-kit's GLAD takes seconds on a small table and minutes on a large one; BinaryRelevance renames labels to 0 and 1.
+QUICK = [name for name in CONSTRUCTORS if name not in ("GLAD", "MMSR", "BinaryRelevance")]
 
 
 def small_table(seed: int) -> pd.DataFrame:
@@ -66,10 +68,10 @@ def good_table(seed: int) -> pd.DataFrame:
     return pd.DataFrame({"task": [i for i, _ in rows], "worker": [w for _, w in rows], "label": label})
 
 
-def renamed(frame: pd.DataFrame) -> pd.DataFrame:
+def renamed(frame: pd.DataFrame, columns: tuple[str, ...] = ("worker", "label")) -> pd.DataFrame:
     """Workers and labels named by first appearance, so that sorted order and order of appearance are the same."""
     out = frame.copy()
-    for name in ("worker", "label"):
+    for name in columns:
         out[name] = [f"{name}{code:06d}" for code in pd.factorize(out[name])[0]]
     return out
 
@@ -84,6 +86,9 @@ def fit(module: object, name: str, frame: pd.DataFrame) -> object:
         model.fit_predict(frame, truth.iloc[: len(truth) // 3])
     elif name in ("DawidSkene assign", "DawidSkene addition"):
         model.fit_predict(frame, initial_error=history(frame, 1.0 if name.endswith("assign") else 20.0))
+    elif name == "BinaryRelevance":  # every worker also says what the row below says
+        pairs = zip(frame["label"], frame["label"].shift(-1, fill_value=frame["label"].iloc[0]), strict=True)
+        model.fit_predict(frame.assign(label=[[*{a, b}] for a, b in pairs]))
     elif name == "MMSR":
         model.fit_predict(good_table(len(frame)))
     else:
@@ -121,7 +126,8 @@ def kind(dtype: object) -> str:
 
 def cells(series: pd.Series) -> dict:
     index = [list(map(str, at)) if isinstance(at, tuple) else str(at) for at in series.index]
-    return {"at": index, "is": [round(v, 8) if isinstance(v, float) else str(v) for v in series.tolist()]}
+    values = [", ".join(map(str, v)) if isinstance(v, list) else v for v in series.tolist()]
+    return {"at": index, "is": [round(v, 8) if isinstance(v, float) else str(v) for v in values]}
 
 
 def results(module: object, frame: pd.DataFrame, names: list[str]) -> dict:
@@ -135,7 +141,8 @@ def results(module: object, frame: pd.DataFrame, names: list[str]) -> dict:
                 warnings.simplefilter("ignore")
                 model = fit(module, name, frame)
             public = {a: v for a, v in vars(model).items() if a.endswith("_") and not a.startswith("_")}
-            unnamed = ("tasks_", "workers_", "prior_labels_", "alphas_priors_mean_", "betas_priors_mean_")
+            unnamed = ("tasks_", "workers_", "prior_labels_", "alphas_priors_mean_", "betas_priors_mean_",
+                       "aggregators_")  # fmt: skip
             found[name] = {a: plain(v) for a, v in sorted(public.items()) if a not in unnamed}
             if "loss_history_" in public:
                 found[name]["loss_history_"] = len(public["loss_history_"])
@@ -149,18 +156,22 @@ def real_table(path: str) -> pd.DataFrame:
     return pd.read_csv(path, dtype=str)[["task", "worker", "label"]]
 
 
-def all_results(package: str, n_tables: int, files: list[str], names: list[str]) -> list[dict]:
+def live_tables(n_tables: int, files: list[str]) -> list[pd.DataFrame]:
+    """Random tables and those of the files, named by first appearance."""
+    tables = [small_table(seed) for seed in range(n_tables)] + [real_table(path) for path in files]
+    return [renamed(table, ("task", "worker", "label")) for table in tables]
+
+
+def all_results(package: str, tables: list[pd.DataFrame], names: list[str]) -> list[dict]:
     module = importlib.import_module(f"{package}.aggregation")
     if package == "crowdkit":
         for part in ("wawa", "zero_based_skill", "gold_majority_vote"):
             home = importlib.import_module(f"crowdkit.aggregation.classification.{part}")
             home.check_is_fitted = lambda *_, **__: None
-    small = [results(module, small_table(seed), names) for seed in range(n_tables)]
-    return small + [results(module, real_table(path), QUICK) for path in files]
+    return [results(module, table, names) for table in tables]
 
 
 if __name__ == "__main__":
+    frames = [small_table(seed) for seed in range(int(sys.argv[2]))]
     with open(sys.argv[3], "w") as out:
-        json.dump(
-            all_results(sys.argv[1], int(sys.argv[2]), sys.argv[4:], list(CONSTRUCTORS)), out, separators=(",", ":")
-        )
+        json.dump(all_results(sys.argv[1], frames, list(CONSTRUCTORS)), out, separators=(",", ":"))

@@ -14,14 +14,19 @@ import json
 import sys
 
 CLASSES = (
-    "DawidSkene", "GLAD", "GoldMajorityVote", "KOS", "MACE", "MMSR", "MajorityVote", "OneCoinDawidSkene", "Wawa",
-    "ZeroBasedSkill",
+    "BinaryRelevance", "DawidSkene", "GLAD", "GoldMajorityVote", "KOS", "MACE", "MMSR", "MajorityVote",
+    "OneCoinDawidSkene", "Wawa", "ZeroBasedSkill",
 )  # fmt: skip
 METHODS = ("fit", "predict", "predict_proba", "predict_score", "fit_predict", "fit_predict_proba", "fit_predict_score")
 FUNCTIONS = {
     "metrics.data": ("alpha_krippendorff", "consistency", "uncertainty"),
     "metrics.workers": ("accuracy_on_aggregates",),
-}
+    "postprocessing": ("entropy_threshold",),
+    "aggregation.utils": (
+        "add_skills_to_data", "clone_aggregator", "evaluate", "evaluate_equal", "evaluate_in", "factorize",
+        "get_accuracy", "get_most_probable_labels", "manage_data", "named_series_attrib", "normalize_rows",
+    ),
+}  # fmt: skip
 
 
 def arguments(function: object, leave_out: frozenset[str] = frozenset()) -> list[list[object]]:

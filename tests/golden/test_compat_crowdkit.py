@@ -71,14 +71,14 @@ def test_the_live_crowd_kit_agrees(tmp_path):
     n = int(asked or "3")
     code = (
         "import compat_cases as c, json; "
-        f"json.dump(c.all_results('crowdkit', {n}, {files!r}, c.QUICK), open(r'{out}', 'w'))"
+        f"json.dump(c.all_results('crowdkit', c.live_tables({n}, {files!r}), c.QUICK), open(r'{out}', 'w'))"
     )
     folder = ROOT / "tests" / "golden"
     done = subprocess.run(
         [str(PEER), "-W", "ignore", "-c", code], cwd=folder, capture_output=True, text=True, check=False
     )
     assert done.returncode == 0, done.stderr[-500:]
-    tables = [compat_cases.small_table(seed) for seed in range(n)] + [compat_cases.real_table(path) for path in files]
+    tables = compat_cases.live_tables(n, files)
     for table, theirs in zip(tables, json.loads(out.read_text()), strict=True):
         found = compat_cases.results(ours, table, compat_cases.QUICK)
         for name, attributes in theirs.items():

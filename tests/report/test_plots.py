@@ -67,6 +67,15 @@ def test_calibration_leaves_gold_out(plain_crowd):
         cw.DawidSkene().fit(votes, gold=truth).plot.calibration(truth)
 
 
+def test_a_true_class_that_nobody_said_is_not_class_0():
+    votes = cw.Annotations.from_arrays([1, 1, 2, 2], [*"abab"], [*"xxyy"])
+    result = cw.MajorityVote().fit(votes)
+    ax = result.plot.calibration({1: "zebra", 2: "y"})  # of the labels x and y, both sure, one is right
+    assert ax.collections[1].get_offsets()[:, 1].tolist() == [0.5]
+    ax = result.plot.calibration({1: "zebra"})
+    assert ax.collections[1].get_offsets()[:, 1].tolist() == [0.0]
+
+
 def test_names_that_look_like_formulas_are_drawn(tmp_path):
     votes = cw.Annotations.from_arrays([1, 1, 2, 2], ["$x_$", "\\frac{", "$x_$", "\\frac{"], ["$a^$", "b$", "b$", "b$"])
     result = cw.DawidSkene().fit(votes)

@@ -2,7 +2,10 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
+
 import numpy as np
+import pandas as pd
 import polars as pl
 import pytest
 from hypothesis import given
@@ -165,6 +168,45 @@ def test_arrays_are_read_only():
     votes = planted(n=5, m=3)[0]
     with pytest.raises(ValueError, match="read-only"):
         votes.label[0] = 1
+
+
+def test_the_users_own_arrays_stay_theirs():
+    weight = np.array([1.0, 2.0, 3.0])
+    table = pd.DataFrame({"task": [1, 2, 3], "worker": [*"aab"], "label": [*"xyx"], "weight": weight})
+    for votes in (
+        cw.Annotations.from_arrays([1, 2, 3], [*"aab"], [*"xyx"], weight=weight),
+        cw.Annotations.from_arrays([1, 2, 3], [*"aab"], [*"xyx"], weight=table["weight"]),
+        cw.Annotations.from_frame(table, columns={"weight": "weight"}),
+    ):
+        weight[0] = 9.0  # raises where the array was frozen
+        assert votes.weight.tolist() == [1.0, 2.0, 3.0]
+        weight[0] = 1.0
+    codes = np.array([0, 0], dtype=np.int32)
+    votes = cw.Annotations(codes, np.array([0, 1], dtype=np.int32), codes, *(pl.Series([7, 8]) for _ in range(3)))
+    codes[0] = 0
+    with pytest.raises(ValueError, match="read-only"):
+        votes.task[0] = 0
+
+
+def test_rows_carry_as_many_numbers_as_there_are_rows():
+    votes = cw.Annotations.from_arrays([1, 2, 3], [*"aab"], [*"xyx"], duration=[1.0, 2.0, 3.0])
+    with pytest.raises(cw.DataError, match="duration has 3 rows but task has 2"):
+        replace(votes, task=votes.task[:2], worker=votes.worker[:2], label=votes.label[:2])
+
+
+@pytest.mark.parametrize("weighted_first", [True, False])
+def test_append_keeps_what_only_one_side_carries(weighted_first):
+    plain = cw.Annotations.from_arrays([1], ["a"], ["x"])
+    rich = cw.Annotations.from_arrays(
+        [2, 3], [*"aa"], [*"xy"], weight=[0.5, 3], time=[5, 6], duration=[7, 8], confidence=[1, 0]
+    )
+    both = rich.append(plain) if weighted_first else plain.append(rich)
+    assert both.weight.tolist() == [1.0, 0.5, 3.0]  # a row without a weight weighs 1, as where nobody has one
+    for name in ("time", "duration", "confidence"):
+        assert np.isnan(both.numbers[name][0])
+        assert both.numbers[name][1:].tolist() == rich.numbers[name].tolist()
+    assert both.votes.sum() == 4.5
+    assert plain.append(plain.select(tasks=[])).numbers == {}
 
 
 def test_columns_must_be_equally_long():

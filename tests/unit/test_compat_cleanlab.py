@@ -2,15 +2,24 @@
 
 from __future__ import annotations
 
+import warnings
+
 import numpy as np
 import pandas as pd
 import pytest
 
 import crowdwise as cw
 from crowdwise.compat.cleanlab import (
+    convert_long_to_wide_dataset,
     get_active_learning_scores,
+    get_active_learning_scores_ensemble,
     get_label_quality_multiannotator,
+    get_label_quality_multiannotator_ensemble,
     get_majority_vote_label,
+)
+from crowdwise.compat.cleanlab.internal.multiannotator_utils import (
+    assert_valid_inputs_multiannotator,
+    format_multiannotator_labels,
 )
 from crowdwise.errors import CrowdwiseWarning
 
@@ -161,13 +170,13 @@ def test_calibration_finds_the_temperature_that_was_planted():
 @pytest.mark.parametrize(
     ("labels", "probs", "words"),
     [
-        (LABELS, PROBS[:4], "one row a task"),
+        (LABELS, PROBS[:4], "one row an example"),
         (LABELS, PROBS[:, :2], "at least 3 columns"),
         (LABELS + 0.5, PROBS, "whole numbers"),
-        (np.where(np.arange(6)[:, None] == 2, np.nan, LABELS), PROBS, "no label"),
-        (LABELS[:, :1], PROBS, "no label"),
+        (np.where(np.arange(6)[:, None] == 2, np.nan, LABELS), PROBS, r"Examples \[2\] do not have any"),
+        (LABELS[:, :1], PROBS, r"Examples \[3\]"),
         (np.array([[0, _], [1, _], [_, 2]]), PROBS[:3], "only has one label"),
-        ([[0, 1]], PROBS, "must be a matrix"),
+        ([[0, 1]], PROBS, "must be a 2D array"),
         (LABELS, PROBS - 0.5, "no probabilities"),
     ],
 )
@@ -179,7 +188,7 @@ def test_bad_input_is_one_sentence(labels, probs, words):
 def test_wrong_wishes_and_lost_classes():
     with pytest.raises(cw.ParameterError, match="consensus_method"):
         get_label_quality_multiannotator(LABELS, PROBS, consensus_method="best")
-    with pytest.raises(cw.DataError, match="weights belong"):
+    with pytest.raises(cw.DataError, match="only applicable to the crowdlab"):
         get_label_quality_multiannotator(LABELS, PROBS, quality_method="agreement", return_weights=True)
     with pytest.raises(cw.DataError, match="only `method`"):
         get_label_quality_multiannotator(LABELS, PROBS, label_quality_score_kwargs={"adjust_pred_probs": True})
@@ -191,3 +200,139 @@ def test_an_annotator_without_labels_is_no_error():
     wider = np.column_stack([LABELS, np.full(6, np.nan)])
     found = get_label_quality_multiannotator(wider, PROBS)
     assert np.isnan(found["annotator_stats"].loc[4, "annotator_quality"])
+
+
+def test_pandas_na_is_no_label():
+    frame = pd.DataFrame(LABELS, columns=[*"abcd"])
+    wanted = get_label_quality_multiannotator(frame, PROBS)
+    objects = frame.astype(object).where(frame.notna(), pd.NA)
+    mixed = frame.assign(d=objects["d"])
+    for other in (objects, mixed, frame.astype("Int64")):
+        found = get_label_quality_multiannotator(other, PROBS)
+        pd.testing.assert_frame_equal(found["label_quality"], wanted["label_quality"])
+    array = objects.to_numpy()
+    assert get_majority_vote_label(array, PROBS, verbose=False).tolist() == [0, 1, 2, 2, 1, 2]
+    silent = get_label_quality_multiannotator(frame.assign(e=pd.NA), PROBS)["annotator_stats"]
+    assert silent.loc["e", "num_examples_labeled"] == 0
+
+
+NO_PROBABILITIES = [
+    PROBS * 3,  # logits, say
+    np.where(PROBS == 0.1, -0.1, PROBS),
+    np.where(PROBS == 0.1, np.nan, PROBS),
+]
+
+
+@pytest.mark.parametrize("probs", NO_PROBABILITIES)
+def test_what_is_no_probability_is_refused_everywhere(probs):
+    votes = cw.Annotations.from_matrix(LABELS)
+    with pytest.raises(cw.DataError, match="no probabilities"):
+        cw.crowdlab(votes, probs)
+    both = np.stack([PROBS, probs])
+    calls = [
+        lambda: get_label_quality_multiannotator(LABELS, probs),
+        lambda: get_majority_vote_label(LABELS, probs),
+        lambda: get_active_learning_scores(LABELS, probs),
+        lambda: get_active_learning_scores(pred_probs_unlabeled=probs),
+        lambda: get_label_quality_multiannotator_ensemble(LABELS, both),
+        lambda: get_active_learning_scores_ensemble(LABELS, PROBS[None], probs[None]),
+    ]
+    for call in calls:
+        with pytest.raises(ValueError, match="no probabilities") as caught:
+            call()
+        assert isinstance(caught.value, cw.DataError)
+
+
+def test_rows_that_lack_a_class_make_no_posterior():
+    votes = cw.Annotations.from_matrix(LABELS)
+    with pytest.raises(cw.DataError, match=r"sum to 1; 6 do not, the first is row 0 with 0\.9: is a class missing"):
+        cw.crowdlab(votes, np.where(np.arange(3) == 2, 0.0, PROBS))
+    rounded = cw.crowdlab(votes, PROBS.astype(np.float16))
+    assert rounded.posterior.sum(axis=1) == pytest.approx(np.ones(6), abs=1e-12)
+    long = pd.DataFrame({"task": [1, 1, 2, 2], "annotator": [*"abab"], "label": [0, 2, 2, 2]})
+    with pytest.raises(ValueError, match="at least 3 columns, as labels name class 2; it has 2"):
+        get_label_quality_multiannotator(long, PROBS[:2, :2])
+    with pytest.raises(ValueError, match="at least 3 columns"):
+        get_majority_vote_label(long, PROBS[:2, :2])
+
+
+def test_every_error_is_a_value_error():
+    twice = pd.DataFrame({"task": [1, 1], "worker": ["a", "a"], "label": [0, 1]})
+    weighted = cw.Annotations.from_arrays([1, 1], [*"ab"], [0, 1], weight=[1.0, 2.0])
+    calls = [
+        lambda: get_label_quality_multiannotator(LABELS, PROBS, consensus_method="best"),
+        lambda: get_label_quality_multiannotator(LABELS, PROBS, quality_method="best"),
+        lambda: get_label_quality_multiannotator(LABELS, PROBS[:4]),
+        lambda: get_label_quality_multiannotator(LABELS, np.stack([PROBS, PROBS])),
+        lambda: get_label_quality_multiannotator_ensemble(LABELS, PROBS),
+        lambda: get_label_quality_multiannotator(twice, PROBS[:1]),
+        lambda: get_label_quality_multiannotator(weighted, PROBS[:1, :2]),
+        lambda: get_label_quality_multiannotator(np.array([["1", "0"], ["0", "0"]]), PROBS[:2]),
+        lambda: get_label_quality_multiannotator(LABELS, "cat"),
+        lambda: get_active_learning_scores(LABELS, PROBS, PROBS[:, :2]),
+        lambda: get_active_learning_scores(None, PROBS),
+        lambda: get_active_learning_scores(),
+        lambda: get_active_learning_scores_ensemble(LABELS, PROBS[None], np.stack([PROBS, PROBS])),
+        lambda: convert_long_to_wide_dataset(twice.rename(columns={"worker": "annotator"})),
+        lambda: format_multiannotator_labels("labels"),
+    ]
+    for call in calls:
+        with pytest.raises(ValueError) as caught:
+            call()
+        assert isinstance(caught.value, cw.errors.CrowdwiseError)
+    with pytest.raises(KeyError, match="no column 'annotator'"):
+        convert_long_to_wide_dataset(twice)
+
+
+def test_long_to_wide_and_names_to_numbers():
+    long = cw.Annotations.from_matrix(LABELS).to_frame().to_pandas().rename(columns={"worker": "annotator"})
+    wide = convert_long_to_wide_dataset(long)
+    pd.testing.assert_frame_equal(wide, pd.DataFrame(LABELS), check_index_type=False, check_column_type=False)
+    assert (wide.index.name, wide.columns.name) == (None, None)
+    words = np.array([["a", "b", "c"], ["b", "b", np.nan], ["z", np.nan, "c"]])
+    for given in (words, pd.DataFrame(words).replace("nan", pd.NA)):
+        numbers, names = format_multiannotator_labels(given)
+        assert names == {0: "a", 1: "b", 2: "c", 3: "z"}
+        np.testing.assert_array_equal(numbers, [[0, 1, 2], [1, 1, np.nan], [3, np.nan, 2]])
+    numbers, names = format_multiannotator_labels(pd.DataFrame([[3, 2.0], [1, np.nan]]))
+    assert (names, numbers.to_numpy()[0].tolist()) == ({0: 1, 1: 2, 2: 3}, [2, 1])
+
+
+def test_annotators_who_never_agree_are_worth_a_warning():
+    with pytest.warns(UserWarning, match="do not agree on any example"):
+        assert_valid_inputs_multiannotator(np.array([[2, 1, np.nan, 0], [1, 0, 2, np.nan]]))
+    with warnings.catch_warnings():
+        warnings.simplefilter("error")
+        assert_valid_inputs_multiannotator(LABELS, PROBS)
+        assert_valid_inputs_multiannotator(LABELS[:, :1][~np.isnan(LABELS[:, 0])], allow_single_label=True)
+
+
+def test_an_ensemble_is_several_voters():
+    # Printed by cleanlab 2.9.0's function of the same name on the same two arrays.
+    labels = np.array([[0, 0, 1], [1, _, 1], [2, 2, 0], [_, 1, 2]])
+    first = [[0.395, 0.593, 0.012], [0.001, 0.252, 0.747], [0.159, 0.178, 0.663], [0.648, 0.352, 0]]
+    second = [[0.665, 0.021, 0.314], [0.195, 0.724, 0.081], [0.167, 0.813, 0.02], [0.07, 0.531, 0.399]]
+    found = get_label_quality_multiannotator_ensemble(
+        labels, np.array([first, second]), return_weights=True, verbose=False
+    )
+    score = [0.6649993, 0.7239993, 0.81299826, 0.53099964]
+    assert found["label_quality"]["consensus_label"].tolist() == [0, 1, 1, 1]
+    assert found["label_quality"]["consensus_quality_score"].tolist() == pytest.approx(score, abs=1e-7)
+    assert found["model_weight"].tolist() == pytest.approx([1.58e-06, 1.58113883], abs=1e-7)
+    quality = {2: 0.32774984, 1: 0.40533428, 0: 0.4696673}
+    assert found["annotator_stats"]["annotator_quality"].to_dict() == pytest.approx(quality, abs=1e-7)
+
+
+@pytest.mark.parametrize("calibrate", [False, True])
+def test_an_ensemble_of_one_is_the_model_itself(calibrate):
+    kept = PROBS[None].copy()
+    one = get_label_quality_multiannotator(LABELS, PROBS, calibrate_probs=calibrate, return_weights=True)
+    many = get_label_quality_multiannotator_ensemble(LABELS, kept, calibrate_probs=calibrate, return_weights=True)
+    for name in ("label_quality", "detailed_label_quality", "annotator_stats"):
+        pd.testing.assert_frame_equal(one[name], many[name])
+    assert many["model_weight"].tolist() == [one["model_weight"]]
+    few, more = get_active_learning_scores(LABELS, PROBS, PROBS[::-1])
+    few_of_one, more_of_one = get_active_learning_scores_ensemble(LABELS, kept, kept[:, ::-1])
+    assert few_of_one == pytest.approx(few)
+    assert more_of_one == pytest.approx(more)
+    assert (kept == PROBS).all()  # cleanlab writes into it

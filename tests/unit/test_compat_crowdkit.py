@@ -3,16 +3,23 @@
 from __future__ import annotations
 
 import inspect
+import os
+import subprocess
+import sys
 import warnings
+from pathlib import Path
 
 import numpy as np
 import pandas as pd
 import pytest
 
+import crowdwise
 import crowdwise.compat.crowdkit.aggregation as ck
+from crowdwise.compat.crowdkit.aggregation import utils
 from crowdwise.compat.crowdkit.aggregation.base import InputError, NotFittedError
 from crowdwise.compat.crowdkit.metrics.data import alpha_krippendorff, consistency, uncertainty
 from crowdwise.compat.crowdkit.metrics.workers import accuracy_on_aggregates
+from crowdwise.compat.crowdkit.postprocessing import entropy_threshold
 from crowdwise.errors import LedgerWarning
 
 from ..conftest import planted
@@ -32,6 +39,7 @@ ARGUMENTS = {
     "MACE": ["n_restarts", "n_iter", "method", "smoothing", "default_noise", "alpha", "beta", "random_state",
              "verbose"],
     "MMSR": ["n_iter", "tol", "random_state"],
+    "BinaryRelevance": ["base_aggregator"],
 }  # fmt: skip
 
 
@@ -41,13 +49,14 @@ def frame(seed=0, **kwargs) -> pd.DataFrame:
 
 
 def test_constructors_take_crowd_kits_arguments_in_its_order():
-    assert set(ck.__all__) == {*ARGUMENTS, "base"}
+    assert set(ck.__all__) == {*ARGUMENTS, "base", "utils"}
     for name, arguments in ARGUMENTS.items():
         assert list(inspect.signature(getattr(ck, name)).parameters) == arguments
 
 
 # Not those whose case takes gold from the order of rows, or draws a start by it.
-ORDERLY = [n for n in CONSTRUCTORS if not n.startswith(("KOS", "MACE", "GoldMajority", "DawidSkene gold"))]
+WAYWARD = ("KOS", "MACE", "GoldMajority", "DawidSkene gold", "BinaryRelevance")
+ORDERLY = [n for n in CONSTRUCTORS if not n.startswith(WAYWARD)]
 
 
 @pytest.mark.parametrize("name", ORDERLY)
@@ -180,3 +189,159 @@ def test_pandas_is_imported_only_by_compat():
     assert isinstance(result.labels_, pd.Series)
     assert result.labels_.name == "agg_label"
     assert (result.probas_.index.name, result.probas_.columns.name) == ("task", "label")
+
+
+@pytest.mark.parametrize("column", ["task", "worker", "label"])
+def test_a_missing_column_is_what_crowd_kits_users_catch(column):
+    data = small_table(1).drop(columns=column)
+    for name in ("MajorityVote", "Wawa", "ZeroBasedSkill", "MMSR", "DawidSkene", "GLAD", "MACE", "KOS"):
+        with pytest.raises(KeyError) as caught:
+            getattr(ck, name)().fit_predict(data)
+        # One sentence, without the quotes that a KeyError puts around it, and still a DataError and a ValueError.
+        assert str(caught.value).startswith(f"the frame has no column '{column}'")
+        assert isinstance(caught.value, InputError)
+    for metric in (consistency, uncertainty, alpha_krippendorff):
+        with pytest.raises(AssertionError, match="no column"):
+            metric(data)
+        with pytest.raises(TypeError, match="DataFrame"):
+            metric([1, 2])
+
+
+def test_metrics_raise_what_crowd_kits_do():
+    data = small_table(1)
+    with pytest.raises(KeyError, match="compute_by"):
+        uncertainty(data, compute_by="planet")
+    with pytest.raises(AssertionError, match="skills for workers"):
+        uncertainty(data, pd.Series({data["worker"][0]: 1.0}))
+    with pytest.raises(AssertionError, match="provide workers skills"):
+        consistency(data, aggregator=ck.DawidSkene())
+    with pytest.raises(AssertionError, match="aggregator or aggregates"):
+        accuracy_on_aggregates(data, aggregator=None)
+    with pytest.raises(KeyError, match="by must be"):
+        accuracy_on_aggregates(data, by="planet")
+
+
+def test_ties_go_to_the_first_class_in_sorted_order_whatever_the_rows_order():
+    tied = pd.DataFrame({"task": [2, 2, 1, 1], "worker": [*"abab"], "label": [*"yxxy"]})
+    for name in ("MajorityVote", "Wawa", "DawidSkene"):
+        for data in (tied, tied[::-1]):
+            assert getattr(ck, name)().fit_predict(data).to_dict() == {1: "x", 2: "x"}
+    vote = ck.MajorityVote().fit(tied)
+    assert (list(vote.probas_.index), list(vote.probas_.columns)) == ([1, 2], ["x", "y"])
+
+
+def test_several_true_labels_of_one_task():
+    data = pd.DataFrame({"task": [1, 1, 1, 2, 2], "worker": [*"abcab"], "label": [*"xyzxz"]})
+    gold = pd.Series([*"xyz"], index=[1, 1, 2])
+    vote = ck.GoldMajorityVote().fit(data, gold)
+    assert vote.skills_.to_dict() == {"a": 0.5, "b": 1.0, "c": 0.0}
+    assert vote.predict(data).to_dict() == {1: "y", 2: "z"}
+    # A posterior has room for one: crowd-kit's is the class that appears last.
+    assert ck.DawidSkene().fit(data, gold).labels_.to_dict() == {1: "y", 2: "z"}
+    assert ck.DawidSkene().fit(data, gold[[2, 1]][::-1]).labels_[1] == "x"
+
+
+def test_ignored_workers_leave_no_trace():
+    data = pd.DataFrame({"task": [1, 1, 1], "worker": [*"abc"], "label": [*"xxy"]})
+    vote = ck.MajorityVote(on_missing_skill="ignore").fit(data, pd.Series({"a": 0.1, "b": 0.2}))
+    assert vote.skills_.to_dict() == {"a": 1.0, "b": 1.0}
+    assert list(vote.probas_.columns) == ["x"]
+    with pytest.raises(ValueError, match="1 tasks have no worker"):
+        ck.MajorityVote(on_missing_skill="ignore").fit(data, pd.Series(dtype=float))
+
+
+@pytest.mark.parametrize("strategy", ["addition", "assign"])
+def test_a_history_with_a_class_that_is_absent_today_still_labels(strategy):
+    data = pd.DataFrame({"task": [1, 1, 1, 2, 2, 2], "worker": [*"abcabc"], "label": [*"xxyyyy"]})
+    index = pd.MultiIndex.from_product([[*"abcd"], [*"xyz"]], names=["worker", "label"])
+    counts = np.array([[8.0, 1, 1], [1, 8, 1], [1, 1, 8]])
+    before = pd.DataFrame(np.tile(counts, (4, 1)), index=index, columns=[*"xyz"])
+    model = ck.DawidSkene(initial_error_strategy=strategy).fit(data, initial_error=before)
+    assert model.labels_.to_dict() == {1: "x", 2: "y"}
+    assert model.probas_.sum(axis=1).to_numpy() == pytest.approx(np.ones(2))
+    assert np.isfinite(model.loss_history_).all()
+    if strategy == "addition":
+        # What was said of class z stays in the totals: 8 of 10 labels for x before, and one of nearly one today.
+        said = model.errors_.loc[("a", "x"), "x"]
+        assert said == pytest.approx((8 + model.probas_.loc[1, "x"]) / (10 + model.probas_["x"].sum()), abs=1e-4)
+        without = before.loc[(slice(None), ["x", "y"]), ["x", "y"]]
+        assert (
+            ck.DawidSkene(initial_error_strategy=strategy).fit(data, initial_error=without).errors_.loc[("a", "x"), "x"]
+            > said
+        )
+    else:
+        start = ck.DawidSkene(0, initial_error_strategy=strategy).fit(data, initial_error=before).errors_
+        pd.testing.assert_frame_equal(start, before / 10)
+
+
+def test_the_functions_around_the_aggregators():
+    votes = pd.DataFrame({"task": [1, 1, 2, 2], "worker": [*"abac"], "label": [*"xyxx"], "weight": [1, 3, 2, 2]})
+    truth = pd.Series({1: "x", 2: "x", 3: "y"})
+    assert utils.get_accuracy(votes, truth) == 5 / 8
+    assert utils.get_accuracy(votes, truth, by="worker").to_dict() == {"a": 1.0, "b": 0.0, "c": 1.0}
+    assert utils.get_accuracy(votes.drop(columns="weight"), truth, by="true_label").to_dict() == {"x": 0.75}
+    several = pd.Series([*"xy"], index=[1, 1])
+    assert utils.get_accuracy(votes, several) == 1.0
+    assert utils.get_accuracy(votes[:0], truth, by="worker").empty
+    labels = pd.DataFrame({"task": [1, 2], "label": [*"xy"]})
+    assert utils.evaluate(labels, labels.assign(label="x"), utils.evaluate_equal) == 0.5
+    assert utils.evaluate(labels.assign(label=[{"x"}, {"x"}]), labels.assign(label="x")) == 1.0
+    with pytest.raises(AssertionError, match="2 tasks"):
+        utils.evaluate(labels, labels[:1])
+    values, codes = utils.factorize(np.array([["b", "a"], ["b", "c"]]))
+    assert (values.tolist(), codes.tolist()) == ([*"abc"], [[1, 0], [1, 2]])
+    shares = utils.normalize_rows(pd.DataFrame({"x": [1, 3], "y": [3, 1]}))
+    assert utils.get_most_probable_labels(shares).tolist() == ["y", "x"]
+    assert utils.manage_data(votes, skills=pd.Series({"a": 0.5, "b": 1, "c": 1}))["skill"].tolist() == [0.5, 1, 0.5, 1]
+    with pytest.raises(AssertionError, match="cloned"):
+        utils.clone_aggregator("no aggregator")
+    fitted = ck.DawidSkene(7).fit(votes)
+    assert utils.clone_aggregator(fitted).n_iter == 7
+    assert not hasattr(utils.clone_aggregator(fitted), "probas_")
+
+
+def test_entropy_threshold_leaves_out_who_always_says_the_same():
+    data = pd.DataFrame({"task": [1, 2, 3] * 3 + [1], "worker": [*"aaabbbcccd"], "label": [*"xyxxyyxxxx"]})
+    kept = entropy_threshold(data)
+    assert kept["worker"].unique().tolist() == [*"abd"]  # d said one thing only, once
+    assert list(kept.columns) == list(data.columns)
+    with pytest.warns(UserWarning, match="Removed >= 1/2 of answers"):
+        assert entropy_threshold(data, percentile=100, min_answers=1).empty
+
+
+def test_several_labels_at_once():
+    said = [["house", "tree"], ["house"], ["house", "tree"], ["car"], ["car", "tree"], [], ["house"]]
+    data = pd.DataFrame({"task": [1, 1, 1, 2, 2, 2, 3], "worker": [*"abcabca"], "label": said})
+    for aggregator in (ck.MajorityVote(), ck.DawidSkene(20), ck.Wawa()):
+        both = ck.BinaryRelevance(aggregator)
+        assert both.fit_predict(data).to_dict() == {1: ["house", "tree"], 2: ["car"], 3: ["house"]}
+        assert list(both.aggregators_) == ["car", "house", "tree"]
+        assert not hasattr(aggregator, "labels_")
+    assert ck.BinaryRelevance().fit_predict(data[:0]).empty
+    with pytest.raises(AssertionError, match="classification aggregator"):
+        ck.BinaryRelevance("vote")
+
+
+@pytest.mark.parametrize("works", [True, False])
+def test_an_installed_crowd_kit_takes_our_aggregators_for_its_own(works, tmp_path):
+    # A package of crowd-kit's name stands for it; one that cannot be imported is as good as none.
+    home = tmp_path / "crowdkit" / "aggregation" / "base"
+    home.mkdir(parents=True)
+    for folder in (home.parent.parent, home.parent):
+        (folder / "__init__.py").touch()
+    theirs = "class BaseClassificationAggregator:\n    __eq__ = None\n"
+    (home / "__init__.py").write_text(theirs if works else "raise ImportError('an old numpy')\n")
+    code = (
+        "from crowdwise.compat.crowdkit.aggregation import DawidSkene, base\n"
+        "bases = [f'{b.__module__}.{b.__name__}' for b in type(DawidSkene()).__mro__]\n"
+        "print('crowdkit.aggregation.base.BaseClassificationAggregator' in bases, DawidSkene() == DawidSkene())"
+    )
+    paths = os.pathsep.join([str(tmp_path), str(Path(crowdwise.__file__).parents[1])])
+    done = subprocess.run(
+        [sys.executable, "-c", code],
+        env={**os.environ, "PYTHONPATH": paths},
+        capture_output=True,
+        text=True,
+        check=True,
+    )
+    assert done.stdout.split() == [str(works), "False"]

@@ -2,14 +2,17 @@
 
 from __future__ import annotations
 
+import tracemalloc
 from itertools import product
 
 import numpy as np
+import polars as pl
 import pytest
 
 import crowdwise as cw
 from crowdwise import simulate
-from crowdwise.aggregate.find_groups import find_groups
+from crowdwise.aggregate import find_groups as search
+from crowdwise.aggregate.find_groups import as_units, find_groups
 from crowdwise.aggregate.group_model import GroupModel, GroupParams
 from crowdwise.maths.kernels import Workspace
 
@@ -128,3 +131,40 @@ def test_half_a_group_is_still_a_group_when_judging_new_tasks():
     assert abs(one.posterior - ten.posterior).max() < 0.05
     stranger = cw.Annotations.from_arrays(["new"], ["stranger"], [0], classes=[0, 1])
     assert result.infer(stranger, unknown_workers="average").posterior.shape == (1, 2)
+
+
+def test_the_search_is_no_larger_than_its_limit(monkeypatch):
+    # Before, every pair of all workers had a place in ten tables of 3,000 × 3,000.
+    votes = simulate.scenario("one_coin", tasks=1000, workers=3000, labels=40, classes=2, seed=0).annotations
+    monkeypatch.setattr(search, "MAX_WORKERS", 100)
+    monkeypatch.setattr(search, "LEVELS", 2)
+    tracemalloc.start()
+    group = find_groups(votes, 0.05, 0.1)
+    peak = tracemalloc.get_traced_memory()[1]
+    tracemalloc.stop()
+    assert len(np.unique(group)) == 3000
+    assert peak < 60e6
+
+
+def test_groups_beyond_the_limit_stay_single_and_others_are_found(monkeypatch):
+    votes, _ = coin_crowd(0)
+    whole = find_groups(votes, 0.05, 0.1)
+    rare = cw.Annotations.from_arrays(range(15), ["rare"] * 15, [0] * 15, classes=[0, 1])
+    frame = votes.to_frame().with_columns(worker=pl.col("worker").cast(pl.String))
+    more = cw.Annotations.from_frame(frame).append(rare)
+    monkeypatch.setattr(search, "MAX_WORKERS", votes.n_workers)
+    group = find_groups(more, 0.05, 0.1)
+    place = {name: i for i, name in enumerate(more.workers.to_list())}
+    same = np.array([group[place[str(w)]] for w in votes.workers.to_list()])
+    assert (same[:, None] == same).tolist() == (whole[:, None] == whole).tolist()
+    assert (group == group[place["rare"]]).sum() == 1
+
+
+def test_units_carry_nothing_of_the_single_rows():
+    votes = cw.Annotations.from_arrays(
+        [1, 1, 1, 2], [*"abca"], [*"xxyx"], time=[1, 2, 3, 4], duration=[5, 6, 7, 8], confidence=[1, 1, 0, 1]
+    )
+    units = as_units(votes, np.array([0, 0, 1]))
+    assert len(units) == 3
+    assert list(units.numbers) == ["weight"]
+    assert units.take(np.array([0, 2])).weight.tolist() == [1.0, 1.0]

@@ -1,4 +1,4 @@
-"""CROWDLAB: a classifier is one more voter, and everybody is weighed by how much better than the commonest class he is.
+"""CROWDLAB: a classifier is one more voter, and all are weighed by how much better than the commonest class they are.
 
     posterior[i] ∝ w_model · p_model[i] + sum_j w_j · likelihood(label_ij)
     w_j = 1 - error_j / error_commonest,   w_model = sqrt(mean labels per task) · (1 - error_model / error_commonest)
@@ -29,6 +29,8 @@ I8 = npt.NDArray[np.int64]
 
 # No voter weighs less than this, and always saying the commonest class errs at least as often (cleanlab's figures).
 LOW = 1e-6
+# Half precision rounds probabilities by up to 5e-4; sums of many of them by some more.
+ROUNDING, SLACK = 1e-6, 0.01
 
 
 @dataclass(frozen=True)
@@ -37,7 +39,7 @@ class Weighing:
 
     posterior: F8
     agreement: F8
-    model_weight: float
+    model_weights: F8  # one for each classifier
     worker_weight: F8
 
 
@@ -51,13 +53,13 @@ def crowdlab(annotations: Annotations, pred_probs: Any) -> Result:
     >>> crowdlab(votes, [[0.9, 0.1], [0.2, 0.8], [0.7, 0.3]]).to_table()["label"].to_list()
     ['x', 'y', 'x']
     """
-    probs = check_probs(annotations, pred_probs)
-    first = weigh(annotations, probs, majority(annotations, probs))
-    last = weigh(annotations, probs, best_quality(first.posterior, annotations, probs))
+    probs = whole_rows(check_probs(annotations, pred_probs))
+    first = weigh(annotations, probs[None], majority(annotations, probs))
+    last = weigh(annotations, probs[None], best_quality(first.posterior, annotations, probs))
     found = Solution(
         last.posterior,
         last.posterior.mean(axis=0),
-        extra={"model_weight": last.model_weight, "worker_weight": last.worker_weight},
+        extra={"model_weight": float(last.model_weights[0]), "worker_weight": last.worker_weight},
     )
     return _Crowdlab()._result(annotations, None, found)
 
@@ -71,16 +73,33 @@ class _Crowdlab(Aggregator):
 
 
 def check_probs(annotations: Annotations, pred_probs: Any) -> F8:
-    """The probabilities as an array, one row a task and one column a class."""
+    """The probabilities as an array, one row a task and one column a class, each between 0 and 1."""
     probs = np.asarray(pred_probs, dtype=np.float64)
     shape = (annotations.n_tasks, annotations.n_classes)
     if probs.shape != shape:
         raise DataError(f"pred_probs must have one row a task and one column a class, {shape}, got {probs.shape}")
-    if not (np.isfinite(probs).all() and (probs >= 0).all()):
-        raise DataError("pred_probs holds numbers that are no probabilities; look for NaN and negative values")
     if annotations.weight is not None:
         raise DataError("crowdlab has no use for weights of labels; leave the column out")
-    return probs
+    return between_0_and_1(probs)
+
+
+def between_0_and_1(probs: F8) -> F8:
+    """The same, unless some of it is no probability; what rounding put beside 0 and 1 is put right."""
+    if not ((probs >= -ROUNDING) & (probs <= 1 + ROUNDING)).all():
+        raise DataError("pred_probs holds numbers that are no probabilities; look for NaN, negative values and logits")
+    return np.clip(probs, 0.0, 1.0)
+
+
+def whole_rows(probs: F8) -> F8:
+    """Rows divided by their sums, which must be close to 1: where a class was left out, the others are too small."""
+    total = probs.sum(axis=1)
+    wrong = np.flatnonzero(np.abs(total - 1) > SLACK)
+    if len(wrong):
+        raise DataError(
+            f"each row of pred_probs must sum to 1; {len(wrong)} do not, the first is row {wrong[0]} with "
+            f"{total[wrong[0]]:.4g}: is a class missing?"
+        )
+    return np.asarray(probs / total[:, None])
 
 
 def majority(annotations: Annotations, probs: F8 | None) -> I8:
@@ -127,7 +146,10 @@ def best_quality(posterior: F8, annotations: Annotations, probs: F8) -> I8:
 
 
 def weigh(annotations: Annotations, probs: F8, consensus: I8) -> Weighing:
-    """Weights of workers and classifier under a consensus, and what they say together (section 3 of the paper)."""
+    """Weights of workers and classifiers under a consensus, and what they say together (section 3 of the paper).
+
+    probs[model, task, class]: each of several classifiers is one more voter.
+    """
     n, k = annotations.labels_per_task, annotations.n_classes
     several = n > 1
     if not several.any():
@@ -140,18 +162,19 @@ def weigh(annotations: Annotations, probs: F8, consensus: I8) -> Weighing:
     commonest = int(np.bincount(chosen, minlength=k).argmax())
     error = max(float((chosen != commonest).mean()), LOW)
     worker = np.maximum(1 - (1 - worker_agreement(annotations)) / error, LOW)
-    model_error = float((probs[several].argmax(axis=1) != chosen).mean())
-    model = max(1 - model_error / error, LOW) * float(np.sqrt(n[n > 0].mean()))
+    model_error = (probs[:, several].argmax(axis=2) != chosen).mean(axis=1)
+    models = np.maximum(1 - model_error / error, LOW) * float(np.sqrt(n[n > 0].mean()))
     w = worker[annotations.worker]
     cell = annotations.task.astype(np.int64) * k + annotations.label
     heard = np.bincount(annotations.task, weights=w, minlength=annotations.n_tasks)[:, None]
     said = np.bincount(cell, weights=w, minlength=annotations.n_tasks * k).reshape(-1, k)
-    posterior = (model * probs + unsure * heard + (sure - unsure) * said) / (heard + model)
-    return Weighing(posterior, agreement, model, worker)
+    guessed = np.tensordot(models, probs, axes=1)
+    posterior = (guessed + unsure * heard + (sure - unsure) * said) / (heard + models.sum())
+    return Weighing(posterior, agreement, models, worker)
 
 
 def worker_agreement(annotations: Annotations) -> F8:
-    """Share of the other labels of his tasks that equal each worker's own; the mean where nobody met him."""
+    """Share of the other labels of their tasks that equal each worker's own; the mean where nobody met them."""
     others = annotations.labels_per_task[annotations.task] - 1
     same = annotations.votes[annotations.task, annotations.label] - 1
     total = np.bincount(annotations.worker, weights=others, minlength=annotations.n_workers)

@@ -56,10 +56,18 @@ def find_groups(votes: Annotations, level: float, excess: float) -> I8:
     active = np.sort(active[votes.labels_per_worker[active] >= MIN_COMMON])
     if len(active) < 3 or votes.n_classes < 2:
         return single
-    found = _finest_without_excess(votes, _tree(votes, active), level, excess)
-    if found is None:
-        return single
-    return _members_in_excess(votes, _without_needless(votes, found, level, excess), level, excess)
+    look = _Look(active, level, excess)
+    found = _finest_without_excess(votes, _tree(votes, active), look)
+    return single if found is None else _members_in_excess(votes, _without_needless(votes, found, look), look)
+
+
+@dataclass(frozen=True)
+class _Look:
+    """The workers that are looked at, and what makes a pair of them dependent."""
+
+    active: I8
+    level: float
+    excess: float
 
 
 def _tree(votes: Annotations, active: npt.NDArray[np.int64]) -> list[I8]:
@@ -67,8 +75,8 @@ def _tree(votes: Annotations, active: npt.NDArray[np.int64]) -> list[I8]:
     from scipy.cluster.hierarchy import cut_tree, linkage
     from scipy.spatial.distance import squareform
 
-    both = overlap(votes, None)
-    common, agreed = both.common[np.ix_(active, active)], both.agreed[np.ix_(active, active)]
+    both = overlap(votes, active, None)
+    common, agreed = both.common, both.agreed
     far = np.where(common >= MIN_COMMON, 1 - agreed / np.maximum(common, 1), 1.0)
     np.fill_diagonal(far, 0.0)
     tree = linkage(squareform(far, checks=False), method="average")
@@ -88,42 +96,45 @@ def _tree(votes: Annotations, active: npt.NDArray[np.int64]) -> list[I8]:
     return out
 
 
-def _finest_without_excess(votes: Annotations, partitions: list[I8], level: float, excess: float) -> I8 | None:
+def _finest_without_excess(votes: Annotations, partitions: list[I8], look: _Look) -> I8 | None:
     """The first partition whose clusters are independent given the fit; None where the workers are already."""
     for i, group in enumerate(partitions):
-        if _independent(votes, group, level, excess):
+        if _independent(votes, group, look):
             return None if i == 0 else group
     return None
 
 
-def _independent(votes: Annotations, group: I8, level: float, excess: float) -> bool:
+def _independent(votes: Annotations, group: I8, look: _Look) -> bool:
     """Whether no two clusters agree beyond the fit to the clusters."""
-    units = as_units(votes, group)
+    units, among = as_units(votes, group), np.unique(group[look.active])
     posterior, theta = fit_units(units)
-    return not flagged(overlap(units, posterior), theta, level, excess).any()
+    return not flagged(overlap(units, among, posterior), theta[among], look.level, look.excess).any()
 
 
-def _without_needless(votes: Annotations, group: I8, level: float, excess: float) -> I8:
+def _without_needless(votes: Annotations, group: I8, look: _Look) -> I8:
     """Clusters broken up again, the smallest first, wherever their members are independent without them."""
     sizes = np.bincount(group)
     for cluster in sorted(np.flatnonzero(sizes > 1).tolist(), key=lambda c: (sizes[c], c)):
         trial = group.copy()
         members = np.flatnonzero(group == cluster)
         trial[members[1:]] = group.max() + np.arange(1, len(members))
-        if _independent(votes, trial, level, excess):
+        if _independent(votes, trial, look):
             group = trial
     return np.asarray(np.unique(group, return_inverse=True)[1], dtype=np.int64)
 
 
-def _members_in_excess(votes: Annotations, group: I8, level: float, excess: float) -> I8:
+def _members_in_excess(votes: Annotations, group: I8, look: _Look) -> I8:
     """Within clusters, the connected components of pairs in excess under the fit to the clusters."""
     from scipy.sparse import csr_array
     from scipy.sparse.csgraph import connected_components
 
     posterior, _ = fit_units(as_units(votes, group))
-    pairs = flagged(overlap(votes, posterior), own_confusions(votes, posterior), level, excess)
-    same = group[:, None] == group[None, :]
-    return np.asarray(connected_components(csr_array(pairs & same), directed=False)[1], dtype=np.int64)
+    among = look.active
+    theta = own_confusions(votes, posterior)[among]
+    pairs = flagged(overlap(votes, among, posterior), theta, look.level, look.excess)
+    first, second = np.nonzero(pairs & (group[among][:, None] == group[among][None, :]))
+    edges = csr_array((np.ones(len(first)), (among[first], among[second])), shape=(votes.n_workers,) * 2)
+    return np.asarray(connected_components(edges, directed=False)[1], dtype=np.int64)
 
 
 def as_units(votes: Annotations, group: I8) -> Annotations:
@@ -138,6 +149,8 @@ def as_units(votes: Annotations, group: I8) -> Annotations:
         label=label.astype(np.int32),
         weight=won[pair, label],
         time=None,
+        duration=None,
+        confidence=None,
         workers=pl.Series("worker", np.arange(group.max() + 1)),
     )
 
@@ -160,8 +173,8 @@ def own_confusions(votes: Annotations, posterior: F8) -> F8:
     return np.asarray(table / table.sum(axis=2, keepdims=True))
 
 
-def overlap(votes: Annotations, posterior: F8 | None) -> Overlap:
-    """Common tasks, agreements and, given a posterior, class mixtures of all pairs of workers."""
+def overlap(votes: Annotations, among: I8, posterior: F8 | None) -> Overlap:
+    """Common tasks, agreements and, given a posterior, class mixtures of all pairs of the workers in `among`."""
     from scipy.sparse import csr_array
 
     shape = (votes.n_workers, votes.n_tasks)
@@ -169,11 +182,11 @@ def overlap(votes: Annotations, posterior: F8 | None) -> Overlap:
         votes.task.astype(np.int64) * votes.n_workers + votes.worker, return_inverse=True, return_counts=True
     )
     share = 1 / times[place]  # of several answers of one worker to one task, each counts by its share
-    once = csr_array((share, (votes.worker, votes.task)), shape=shape)
-    agreed = np.zeros((votes.n_workers, votes.n_workers))
+    once = csr_array((share, (votes.worker, votes.task)), shape=shape)[among]
+    agreed = np.zeros((len(among), len(among)))
     for label in range(votes.n_classes):
         rows = votes.label == label
-        said = csr_array((share[rows], (votes.worker[rows], votes.task[rows])), shape=shape)
+        said = csr_array((share[rows], (votes.worker[rows], votes.task[rows])), shape=shape)[among]
         agreed += (said @ said.T).toarray()
     mix = [] if posterior is None else [((once * column[None, :]) @ once.T).toarray() for column in posterior.T]
     return Overlap((once @ once.T).toarray(), agreed, mix)

@@ -69,7 +69,8 @@ def encode(
     for name, part in parts.items():
         if len(part.codes) != n_rows:
             raise DataError(f"task has {n_rows} rows but {name} has {len(part.codes)}; columns must be equally long")
-    extra = {name: _numbers(columns.get(name), name, n_rows) for name in NUMBERS}
+    users = {name: columns.get(name) for name in NUMBERS}
+    extra = {name: _numbers(values, name, n_rows) for name, values in users.items()}
     notes += _leave_out(parts, missing)
     if respell is not None:
         notes += parts["label"].respelt(respell)
@@ -86,6 +87,7 @@ def encode(
     dropped |= repeats
     used = len(parts["task"].codes)
     notes += questions(parts["label"].vocabulary, parts["label"].codes)
+    extra = {name: _own(values, users[name]) for name, values in extra.items()}
     return Coded(
         **{name: np.ascontiguousarray(part.codes, dtype=np.int32) for name, part in parts.items()},
         tasks=parts["task"].vocabulary,
@@ -244,6 +246,11 @@ def _numbers(values: Any, name: str, n_rows: int) -> npt.NDArray[np.float64] | N
         row = int(np.flatnonzero(~(np.isfinite(out) & (out >= 0)))[0])
         raise DataError(f"weight of row {row + 1} is {out[row]}; weights must be finite and not negative")
     return out
+
+
+def _own(values: npt.NDArray[np.float64] | None, given: Any) -> npt.NDArray[np.float64] | None:
+    """The numbers in memory of their own: what the user does to their array later changes nothing here."""
+    return values if values is None or (values is not given and values.flags.owndata) else values.copy()
 
 
 def _sort_and_resolve(

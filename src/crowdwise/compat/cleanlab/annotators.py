@@ -16,7 +16,7 @@ I8 = npt.NDArray[np.int64]
 def annotator_stats(labels: Labels, consensus: I8, score: F8, own: F8, weighing: Weighing | None) -> pd.DataFrame:
     """One row an annotator, worst first. own[row] is the quality of each label, score[task] of each consensus.
 
-    With weights (CROWDLAB) quality mixes the mean quality of the annotator's labels and his agreement with the
+    With weights (CROWDLAB) quality mixes the mean quality of the annotator's labels and their agreement with the
     consensus where others labelled too, by how much the classifier counts; without, it is that agreement.
     """
     votes = labels.votes
@@ -25,7 +25,8 @@ def annotator_stats(labels: Labels, consensus: I8, score: F8, own: F8, weighing:
     quality = mean_by(votes.worker[several], right[several], votes.n_workers)
     if weighing is not None:
         crowd = weighing.worker_weight.sum() * votes.labels_per_task.mean() / votes.n_workers
-        w = weighing.model_weight / (weighing.model_weight + crowd)
+        model = weighing.model_weights.mean()
+        w = model / (model + crowd)
         quality = w * mean_by(votes.worker, own, votes.n_workers) + (1 - w) * quality
     table = pd.DataFrame(
         {
@@ -40,7 +41,7 @@ def annotator_stats(labels: Labels, consensus: I8, score: F8, own: F8, weighing:
 
 
 def _worst_class(labels: Labels, right: npt.NDArray[np.bool_], score: F8) -> I8:
-    """The label that each annotator is least often right with; of equals the one he gave most often, then the one
+    """The label that each annotator is least often right with; of equals the one they gave most often, then the one
     whose consensus is surest, then the first."""
     votes = labels.votes
     cell = votes.cell.astype(np.int64)

@@ -2,20 +2,22 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+import warnings
+from dataclasses import dataclass, replace
 from typing import Any
 
 import numpy as np
+import numpy.typing as npt
 import pandas as pd
 import polars as pl
 
+from ...aggregate.crowdlab import between_0_and_1
 from ...annotations import Annotations
-from ...errors import DataError, ParameterError
+from ...errors import CrowdwiseWarning
 from ...ledger import Ledger
+from .errors import LabelsError
 
-
-class LabelsError(DataError, ValueError):
-    """A DataError that code written for cleanlab catches as ValueError."""
+F8 = npt.NDArray[np.float64]
 
 
 @dataclass(frozen=True)
@@ -39,28 +41,56 @@ def read(labels: Any, n_classes: int | None) -> Labels:
     if isinstance(labels, pd.DataFrame) and {"task", "label"} <= set(labels.columns):
         who = next((name for name in ("annotator", "worker") if name in labels.columns), None)
         if who is not None:
-            return _of(
-                Annotations.from_frame(labels, columns={"task": "task", "worker": who, "label": "label"}), n_classes
-            )
+            columns = {"task": "task", "worker": who, "label": "label"}
+            return _of(Annotations.from_frame(labels, columns=columns), n_classes)
     if isinstance(labels, pd.DataFrame):
-        return _wide(labels.to_numpy(dtype=np.float64, na_value=np.nan), labels.index, labels.columns, n_classes)
+        return _wide(_numbers(labels), labels.index, labels.columns, n_classes)
     if isinstance(labels, np.ndarray) and labels.ndim == 2:
-        return _wide(labels.astype(np.float64), None, None, n_classes)
+        wide = labels.astype(np.float64) if labels.dtype.kind in "biuf" else _numbers(pd.DataFrame(labels))
+        return _wide(wide, None, None, n_classes)
     raise LabelsError(
-        "labels_multiannotator must be a matrix (numpy or pandas) with one row an example and one column an annotator, "
+        "labels_multiannotator must be a 2D array or dataframe with one row an example and one column an annotator, "
         f"a long table task, annotator, label, or Annotations, got {type(labels).__name__}"
+        + (f" of {labels.ndim} dimensions" if isinstance(labels, np.ndarray) else "")
     )
 
 
-def _wide(matrix: Any, index: Any, columns: Any, n_classes: int | None) -> Labels:
+def probabilities(pred_probs: Any, *, ensemble: bool, name: str = "pred_probs") -> F8:
+    """probs[model, example, class], of one model unless it is an ensemble."""
+    try:
+        probs = np.asarray(pred_probs, dtype=np.float64)
+    except (TypeError, ValueError):
+        raise LabelsError(f"{name} must be an array of numbers, got {type(pred_probs).__name__}") from None
+    wanted = 3 if ensemble else 2
+    if probs.ndim != wanted:
+        hint = {2: "; use the non-ensemble version of this function", 3: "; use the ensemble version of this function"}
+        raise LabelsError(f"{name} must have {wanted} dimensions, it has {probs.ndim}{hint.get(probs.ndim, '')}")
+    if 0 in probs.shape[:1] + probs.shape[-1:]:
+        raise LabelsError(f"{name} must have one column a class, its shape is {probs.shape}")
+    return between_0_and_1(probs if ensemble else probs[None])
+
+
+def _numbers(frame: pd.DataFrame) -> F8:
+    """Class numbers with NaN for None, NaN and pd.NA alike. Text is refused: "1" may be a name."""
+    if all(pd.api.types.is_numeric_dtype(kind) for kind in frame.dtypes):
+        return np.asarray(frame.to_numpy(dtype=np.float64, na_value=np.nan))
+    if frame.map(lambda value: isinstance(value, str)).any(axis=None):
+        raise LabelsError(
+            "labels must be whole numbers from 0 up that stand for classes, not text; "
+            "format_multiannotator_labels turns names into numbers"
+        )
+    try:
+        return np.asarray(frame.astype(object).where(frame.notna(), np.nan).to_numpy(dtype=np.float64))
+    except (TypeError, ValueError):
+        raise LabelsError("labels must be whole numbers from 0 up that stand for classes, or missing") from None
+
+
+def _wide(matrix: F8, index: Any, columns: Any, n_classes: int | None) -> Labels:
     task, worker = np.nonzero(~np.isnan(matrix))
     label = matrix[task, worker]
-    top = int(label.max(initial=-1)) + 1
-    k = top if n_classes is None else n_classes
     if len(label) and ((label != np.floor(label)).any() or label.min() < 0):
         raise LabelsError("labels must be whole numbers from 0 up that stand for classes; encode them first")
-    if top > k:
-        raise LabelsError(f"pred_probs must have at least {top} columns, as labels name class {top - 1}; it has {k}")
+    k = _columns(int(label.max(initial=-1)) + 1, n_classes)
     n, m = matrix.shape
     tasks, workers, classes = (
         pl.Series(name, np.arange(size)) for name, size in (("task", n), ("worker", m), ("label", k))
@@ -71,36 +101,54 @@ def _wide(matrix: Any, index: Any, columns: Any, n_classes: int | None) -> Label
     return Labels(votes, _or_range(index, n), _or_range(columns, m))
 
 
+def _columns(needed: int, there: int | None) -> int:
+    """The number of classes, unless the probabilities lack one that was said."""
+    if there is not None and needed > there:
+        raise LabelsError(
+            f"pred_probs must have at least {needed} columns, as labels name class {needed - 1}; it has {there}"
+        )
+    return needed if there is None else there
+
+
 def _or_range(index: Any, size: int) -> pd.Index:
     return pd.RangeIndex(size) if index is None else index
 
 
 def _of(votes: Annotations, n_classes: int | None) -> Labels:
-    """Long data: whole numbers 0..K-1 are classes themselves, other labels are classes in sorted order."""
+    """Long data: whole numbers are classes 0..K-1, as in cleanlab; other labels are classes in sorted order."""
     names = None
-    k = votes.n_classes if n_classes is None else n_classes
-    if votes.classes.dtype == pl.Int64 and votes.n_classes and votes.classes.min() >= 0 and votes.classes.max() < k:  # type: ignore[operator]
-        votes = votes.with_classes(range(k))
-    elif votes.n_classes != k:
-        raise LabelsError(f"pred_probs has {k} columns but the labels name {votes.n_classes} classes")
+    if votes.weight is not None:
+        raise LabelsError("CROWDLAB has no use for weights of labels; leave the column out")
+    if votes.classes.dtype.is_integer():
+        low, high = (int(each) for each in (votes.classes.min() or 0, votes.classes.max() or 0))  # type: ignore[arg-type]
+        if low < 0:
+            raise LabelsError(f"labels that are numbers must be classes from 0 up, got {low}")
+        votes = replace(votes, classes=votes.classes.cast(pl.Int64))
+        votes = votes.with_classes(range(_columns(high + 1, n_classes)))
+    elif n_classes is not None and votes.n_classes != n_classes:
+        raise LabelsError(f"pred_probs has {n_classes} columns but the labels name {votes.n_classes} classes")
     else:
         names = pd.Index(votes.classes.to_list())
     return Labels(votes, pd.Index(votes.tasks.to_list()), pd.Index(votes.workers.to_list()), names)
 
 
-def check(labels: Labels) -> None:
-    """Refuse what CROWDLAB cannot weigh: examples without labels, and crowds in which nobody meets anybody."""
+def check(labels: Labels, probs: F8 | None = None, *, single: bool = False) -> None:
+    """Refuse what CROWDLAB cannot weigh: examples without labels and, unless `single`, nobody who meets anybody."""
     n = labels.votes.labels_per_task
-    if (n == 0).any():
+    empty = np.flatnonzero(n == 0)
+    if len(empty):
+        shown = ", ".join(map(str, labels.examples[empty[:5]])) + (", ..." if len(empty) > 5 else "")
         raise LabelsError(
-            f"{(n == 0).sum()} examples have no label, the first is {labels.examples[int((n == 0).argmax())]!r}; "
-            "leave them out (crowdwise.crowdlab takes them)"
+            f"labels_multiannotator cannot have rows with all NaN: Examples [{shown}] do not have any labels. Leave "
+            f"out these {len(empty)} (crowdwise.crowdlab takes them)"
         )
+    if probs is not None and probs.shape[1] != len(n):
+        raise LabelsError(f"pred_probs must have one row an example, {len(n)}, it has {probs.shape[1]}")
+    if single:
+        return
     if (n == 1).all():
         raise LabelsError("Each example only has one label; CROWDLAB needs examples with two labels or more")
-
-
-def check_choice(name: str, value: Any, choices: tuple[str, ...]) -> None:
-    """Raise unless the value is one of the choices."""
-    if value not in choices:
-        raise ParameterError(f"{name} must be one of {', '.join(map(repr, choices))}, got {value!r}")
+    if len(n) and labels.votes.votes.max() < 2:
+        warnings.warn(
+            "Annotators do not agree on any example; are the columns of one crowd?", CrowdwiseWarning, stacklevel=4
+        )

@@ -10,11 +10,23 @@ import numpy as np
 import numpy.typing as npt
 import pandas as pd
 
-from ...aggregate.crowdlab import Weighing, best_quality, check_probs, majority, weigh
+from ...aggregate.crowdlab import majority
 from ...errors import CrowdwiseWarning
+from .active import get_active_learning_scores, get_active_learning_scores_ensemble
 from .annotators import annotator_stats
-from .matrix import Labels, LabelsError, check, check_choice, read
+from .consensus import Consensus, consensus, quality
+from .errors import ColumnError, LabelsError, check_choice, value_errors
+from .matrix import Labels, check, probabilities, read
 from .temperature import best_temperature, scaled
+
+__all__ = [
+    "convert_long_to_wide_dataset",
+    "get_active_learning_scores",
+    "get_active_learning_scores_ensemble",
+    "get_label_quality_multiannotator",
+    "get_label_quality_multiannotator_ensemble",
+    "get_majority_vote_label",
+]
 
 F8 = npt.NDArray[np.float64]
 I8 = npt.NDArray[np.int64]
@@ -22,6 +34,7 @@ CONSENSUS = ("best_quality", "majority_vote")
 QUALITY = ("crowdlab", "agreement")
 
 
+@value_errors
 def get_label_quality_multiannotator(
     labels_multiannotator: Any,
     pred_probs: Any,
@@ -45,126 +58,124 @@ def get_label_quality_multiannotator(
     the first classes, whichever they are (its labels are floats by then), which spoils quality_method="agreement",
     calibrate_probs=True and the active-learning scores; here they are filed under their own.
     """
-    probs = np.asarray(pred_probs, dtype=np.float64)
-    labels = read(labels_multiannotator, probs.shape[1] if probs.ndim == 2 else None)
-    check_probs(labels.votes, probs)
-    check(labels)
+    if return_weights and quality_method != "crowdlab":
+        raise LabelsError(
+            "Model and annotator weights are only applicable to the crowdlab quality method; "
+            "set return_weights=False or quality_method='crowdlab'"
+        )
     methods = consensus_method if isinstance(consensus_method, list) else [consensus_method]
     for name in methods:
         check_choice("consensus_method", name, CONSENSUS)
     check_choice("quality_method", quality_method, QUALITY)
-    if return_weights and quality_method != "crowdlab":
-        raise LabelsError("weights belong to quality_method='crowdlab'; set return_weights=False or that method")
-    if calibrate_probs:
-        probs = scaled(probs, best_temperature(labels.votes, probs))
-    found = [_consensus(labels, probs, name, quality_method) for name in methods]
-    score = [_score(c, label_quality_score_kwargs) for c in found]
-    out: dict[str, Any] = {"label_quality": _quality_table(labels, methods, found, score)}
-    first = found[0]
-    own = _quality(first.posterior, labels.votes.task, labels.votes.label, label_quality_score_kwargs)
-    if return_detailed_quality:
-        out["detailed_label_quality"] = _detailed(labels, own)
-    if return_annotator_stats:
-        out["annotator_stats"] = annotator_stats(labels, first.label, score[0], own, first.weighing)
+    labels, probs = _given(labels_multiannotator, pred_probs, calibrate_probs, ensemble=False)
+    found = [consensus(labels, probs, name, quality_method) for name in methods]
+    out = _tables(labels, methods, found, label_quality_score_kwargs, return_detailed_quality, return_annotator_stats)
     last = found[-1].weighing  # cleanlab gives the weights of the last method
     if return_weights and last is not None:
-        out |= {"model_weight": last.model_weight, "annotator_weight": last.worker_weight}
+        out |= {"model_weight": float(last.model_weights[0]), "annotator_weight": last.worker_weight}
     if verbose:
-        _tell_lost_classes(labels, first.label)
+        _tell_lost_classes(labels, found[0].label)
     return out
 
 
+@value_errors
+def get_label_quality_multiannotator_ensemble(
+    labels_multiannotator: Any,
+    pred_probs: Any,
+    *,
+    calibrate_probs: bool = False,
+    return_detailed_quality: bool = True,
+    return_annotator_stats: bool = True,
+    return_weights: bool = False,
+    verbose: bool = True,
+    label_quality_score_kwargs: Mapping[str, Any] | None = None,
+) -> dict[str, Any]:
+    """The same for the probabilities of several models, [model, example, class], each with a weight of its own:
+    `model_weight` is an array. Always best_quality by crowdlab. The probabilities are left as they are; cleanlab
+    overwrites them with the calibrated ones."""
+    labels, probs = _given(labels_multiannotator, pred_probs, calibrate_probs, ensemble=True)
+    found = consensus(labels, probs, "best_quality", "crowdlab")
+    wishes = (label_quality_score_kwargs, return_detailed_quality, return_annotator_stats)
+    out = _tables(labels, ["best_quality"], [found], *wishes)
+    if return_weights and found.weighing is not None:
+        out |= {"model_weight": found.weighing.model_weights, "annotator_weight": found.weighing.worker_weight}
+    if verbose:
+        _tell_lost_classes(labels, found.label)
+    return out
+
+
+@value_errors
 def get_majority_vote_label(labels_multiannotator: Any, pred_probs: Any = None, verbose: bool = True) -> I8:
     """The most frequent label of each example; ties by pred_probs, then the rarer class, then the better annotators,
     then (cleanlab: at random) the first class."""
-    probs = None if pred_probs is None else np.asarray(pred_probs, dtype=np.float64)
-    labels = read(labels_multiannotator, None if probs is None else probs.shape[1])
-    chosen = majority(labels.votes, probs if probs is None else check_probs(labels.votes, probs))
+    probs = None if pred_probs is None else probabilities(pred_probs, ensemble=False)
+    labels = read(labels_multiannotator, None if probs is None else probs.shape[2])
+    if probs is not None and probs.shape[1] != labels.votes.n_tasks:
+        raise LabelsError(f"pred_probs must have one row an example, {labels.votes.n_tasks}, it has {probs.shape[1]}")
+    chosen = majority(labels.votes, None if probs is None else probs[0])
     if verbose:
         _tell_lost_classes(labels, chosen)
     return np.asarray(labels.named(chosen))
 
 
-def get_active_learning_scores(
-    labels_multiannotator: Any = None, pred_probs: Any = None, pred_probs_unlabeled: Any = None
-) -> tuple[F8, F8]:
-    """ActiveLab (arXiv:2301.11856): low scores first, of labelled and of unlabelled examples, on one scale."""
-    temperature = model = average = 1.0
-    scores = np.empty(0)
-    if pred_probs is None and pred_probs_unlabeled is None:
-        raise LabelsError("give pred_probs (with labels_multiannotator), pred_probs_unlabeled, or both")
-    if pred_probs is not None:
-        probs = np.asarray(pred_probs, dtype=np.float64)
-        labels = read(labels_multiannotator, probs.shape[1])
-        votes, weight = labels.votes, np.ones(labels.votes.n_workers)
-        if (votes.labels_per_task == 1).all():
-            quality = probs[np.arange(len(probs)), majority(votes, probs)]
-        else:
-            check(labels)
-            temperature = best_temperature(votes, probs)
-            found = _consensus(labels, scaled(check_probs(votes, probs), temperature), "best_quality", "crowdlab")
-            assert found.weighing is not None
-            quality, model, weight = _score(found, None), found.weighing.model_weight, found.weighing.worker_weight
-        average = float(weight.mean())
-        heard = np.bincount(votes.task, weights=weight[votes.worker], minlength=votes.n_tasks) + model
-        scores = (quality * heard + average / probs.shape[1]) / (heard + average)
-    if pred_probs_unlabeled is None:
-        return scores, np.empty(0)
-    rest = scaled(np.asarray(pred_probs_unlabeled, dtype=np.float64), temperature)
-    return scores, (rest.max(axis=1) * model + average / rest.shape[1]) / (model + average)
+@value_errors
+def convert_long_to_wide_dataset(labels_multiannotator_long: Any) -> pd.DataFrame:
+    """A long table task, annotator, label as a wide one, which the other functions take; they take the long one too.
+
+    >>> long = pd.DataFrame({"task": [1, 1, 2], "annotator": [*"aba"], "label": [0, 1, 1]})
+    >>> convert_long_to_wide_dataset(long).to_dict()
+    {'a': {1: 0.0, 2: 1.0}, 'b': {1: 1.0, 2: nan}}
+    """
+    long = labels_multiannotator_long
+    for name in ("task", "annotator", "label"):
+        if name not in long:
+            raise ColumnError(f"the long table has no column {name!r}; it needs task, annotator and label")
+    again = long.duplicated(["task", "annotator"])
+    if again.any():
+        row = long[again].iloc[0]
+        raise LabelsError(
+            f"annotator {row['annotator']!r} has several labels for example {row['task']!r}; keep one of each pair"
+        )
+    return long.pivot(index="task", columns="annotator", values="label").rename_axis(index=None, columns=None)
 
 
-class _Consensus:
-    """A consensus, how far the labels agree with it, the posterior that scores it, and the weights if there are any."""
-
-    def __init__(self, labels: Labels, label: I8, probs: F8, quality_method: str) -> None:
-        votes = labels.votes
-        self.label = label
-        self.weighing: Weighing | None = None
-        if quality_method == "crowdlab":
-            self.weighing = weigh(votes, probs, label)
-            self.agreement, self.posterior = self.weighing.agreement, self.weighing.posterior
-        else:
-            self.posterior = votes.votes / votes.labels_per_task[:, None]
-            self.agreement = self.posterior[np.arange(len(label)), label]
+def _given(labels_multiannotator: Any, pred_probs: Any, calibrate: bool, *, ensemble: bool) -> tuple[Labels, F8]:
+    """The labels, and probs[model, example, class], calibrated if that is wanted."""
+    probs = probabilities(pred_probs, ensemble=ensemble)
+    labels = read(labels_multiannotator, probs.shape[2])
+    check(labels, probs)
+    if calibrate:
+        probs = np.stack([scaled(one, best_temperature(labels.votes, one)) for one in probs])
+    return labels, probs
 
 
-def _consensus(labels: Labels, probs: F8, method: str, quality_method: str) -> _Consensus:
-    vote = _Consensus(labels, majority(labels.votes, probs), probs, quality_method)
-    if method == "majority_vote":
-        return vote
-    return _Consensus(labels, best_quality(vote.posterior, labels.votes, probs), probs, quality_method)
+def _tables(
+    labels: Labels,
+    methods: list[str],
+    found: list[Consensus],
+    wishes: Mapping[str, Any] | None,
+    detailed: bool,
+    stats: bool,
+) -> dict[str, Any]:
+    score = [each.score(wishes) for each in found]
+    out: dict[str, Any] = {"label_quality": _quality_table(labels, methods, found, score)}
+    first = found[0]
+    own = quality(first.posterior, labels.votes.task, labels.votes.label, wishes)
+    if detailed:
+        out["detailed_label_quality"] = _detailed(labels, own)
+    if stats:
+        out["annotator_stats"] = annotator_stats(labels, first.label, score[0], own, first.weighing)
+    return out
 
 
-def _score(found: _Consensus, wishes: Mapping[str, Any] | None) -> F8:
-    if found.weighing is None:
-        return found.agreement
-    return _quality(found.posterior, np.arange(len(found.label)), found.label, wishes)
-
-
-def _quality(posterior: F8, task: npt.NDArray[Any], label: npt.NDArray[Any], wishes: Mapping[str, Any] | None) -> F8:
-    """Quality of labels: their probability, or its margin over the best other class mapped to 0..1."""
-    wishes = dict(wishes or {})
-    method = wishes.pop("method", "self_confidence")
-    check_choice("label_quality_score_kwargs['method']", method, ("self_confidence", "normalized_margin"))
-    if wishes.pop("adjust_pred_probs", False) or wishes:
-        raise LabelsError("of label_quality_score_kwargs only `method` is known here; leave the others out")
-    own = posterior[task, label]
-    if method == "self_confidence":
-        return np.asarray(own)
-    others = posterior[task]
-    others[np.arange(len(task)), label] = -np.inf
-    return np.asarray((own - others.max(axis=1) + 1) / 2)
-
-
-def _quality_table(labels: Labels, methods: list[str], found: list[_Consensus], score: list[F8]) -> pd.DataFrame:
+def _quality_table(labels: Labels, methods: list[str], found: list[Consensus], score: list[F8]) -> pd.DataFrame:
     """The first method under cleanlab's plain names, further ones with their own name behind."""
     columns: dict[str, Any] = {}
-    for i, (name, consensus) in enumerate(zip(methods, found, strict=True)):
+    for i, (name, each) in enumerate(zip(methods, found, strict=True)):
         suffix = f"_{name}" if i else ""
-        columns[f"consensus_label{suffix}"] = labels.named(consensus.label)
+        columns[f"consensus_label{suffix}"] = labels.named(each.label)
         columns[f"consensus_quality_score{suffix}"] = score[i]
-        columns[f"annotator_agreement{suffix}"] = consensus.agreement
+        columns[f"annotator_agreement{suffix}"] = each.agreement
         if i == 0:
             columns["num_annotations"] = labels.votes.labels_per_task
     return pd.DataFrame(columns, index=labels.examples)
@@ -185,5 +196,5 @@ def _tell_lost_classes(labels: Labels, chosen: I8) -> None:
             f"{len(lost)} classes were said but are nowhere the consensus: {labels.named(lost).tolist()}; a classifier "
             "trained on the consensus will never see them",
             CrowdwiseWarning,
-            stacklevel=3,
+            stacklevel=4,
         )

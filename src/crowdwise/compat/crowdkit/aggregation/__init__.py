@@ -8,7 +8,8 @@
 
 from __future__ import annotations
 
-from . import base
+from . import base, utils
+from .binary_relevance import BinaryRelevance
 from .dawid_skene import DawidSkene, OneCoinDawidSkene
 from .glad import GLAD
 from .kos import KOS
@@ -22,6 +23,7 @@ __all__ = [
     "KOS",
     "MACE",
     "MMSR",
+    "BinaryRelevance",
     "DawidSkene",
     "GoldMajorityVote",
     "MajorityVote",
@@ -29,4 +31,5 @@ __all__ = [
     "Wawa",
     "ZeroBasedSkill",
     "base",
+    "utils",
 ]

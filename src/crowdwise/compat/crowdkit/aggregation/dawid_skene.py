@@ -14,7 +14,7 @@ from ....aggregate.one_coin import coin_matrix
 from ....maths.kernels import Stats, Workspace, em_pass, stats_of
 from ....maths.logspace import shares
 from .base import BaseClassificationAggregator, InputError
-from .history import assigned, counted
+from .history import assigned, counted, normalised
 from .table import F8, Table, read
 
 # What crowd-kit floors probabilities at.
@@ -24,12 +24,14 @@ EPS = 1e-10
 @dataclass(eq=False)
 class DawidSkene(BaseClassificationAggregator):
     """One error matrix per worker, by maximum likelihood EM: at most `n_iter` rounds, until the bound per label rises
-    by less than `tol`. Probabilities, priors and errors are crowd-kit's; three things are mended:
+    by less than `tol`. Probabilities, priors and errors are crowd-kit's; four things are mended:
 
     - `loss_history_` is the evidence lower bound per label. crowd-kit's adds the log prior once per label instead of
       once per task; its stopping rule, which reads that number, is kept, so that the rounds are the same.
     - `initial_error` with "addition" holds in every M-step. crowd-kit adds the history to the first M-step only and
       forgets it in the second. With "assign" it is a start and nothing else, in both.
+    - a class of `initial_error` that nobody gives today has no column here (crowd-kit: one of NaN); what the workers
+      said of it stays in their shares.
     - a label sent twice counts once; a row with a null is left out; both with a warning.
 
     >>> votes = pd.DataFrame({"task": [1, 1, 2, 2], "worker": [*"abab"], "label": [*"xxyy"]})
@@ -46,7 +48,8 @@ class DawidSkene(BaseClassificationAggregator):
     loss_history_: list[float] = field(init=False, repr=False)
 
     def fit(self, data: Any, true_labels: Any = None, initial_error: Any = None) -> DawidSkene:
-        """`true_labels` (Series by task) stay put; `initial_error[(worker, label), true]` as its strategy says."""
+        """`true_labels` (Series by task) stay put, of several of one task the last; `initial_error[(worker, label),
+        true]` as its strategy says."""
         table = read(data)
         if not len(table.votes):
             self._nothing()
@@ -56,13 +59,15 @@ class DawidSkene(BaseClassificationAggregator):
         if initial_error is not None and self.initial_error_strategy == "assign":
             first.start = assigned(table, initial_error)
         elif initial_error is not None and self.initial_error_strategy == "addition":
-            history = counted(table, initial_error)
+            history, first.elsewhere = counted(table, initial_error)
         elif self.initial_error_strategy not in (None, "assign", "addition"):
             raise InputError(
                 f"initial_error_strategy must be 'assign' or 'addition', got {self.initial_error_strategy!r}"
             )
         first.model = first.model.with_history(history)
         self._run(table, first, _gold(table, true_labels))
+        if first.start is not None and self.n_iter < 1:
+            self.errors_ = normalised(initial_error)  # nothing was estimated: they are what was given
         return self
 
     def fit_predict_proba(self, data: Any, true_labels: Any = None, initial_error: Any = None) -> Any:
@@ -103,17 +108,16 @@ class DawidSkene(BaseClassificationAggregator):
         self._keep(table, posterior, prior, theta)
 
     def _keep(self, table: Table, posterior: F8, prior: F8, theta: F8) -> None:
-        tasks, classes = table.first["task"], table.first["label"]
+        tasks, names = table.first["task"], table.classes
         k = len(table.classes)
         worker, label = np.divmod(table.cells, k)
         index = pd.MultiIndex.from_arrays(
             [table.workers.take(worker), table.classes.take(label)], names=["worker", "label"]
         )
-        names = table.classes.take(classes)
-        self.probas_ = table.by_task(posterior, tasks, classes, "label")
-        self.priors_ = pd.Series(prior[classes], index=names, name="prior")
-        self.errors_ = pd.DataFrame(theta[worker, label][:, classes], index=index, columns=names.rename(None))
-        self.labels_ = table.labels(classes[posterior[:, classes].argmax(axis=1)], tasks)
+        self.probas_ = table.by_task(posterior, tasks, None, "label")
+        self.priors_ = pd.Series(prior, index=names, name="prior")
+        self.errors_ = pd.DataFrame(theta[worker, label], index=index, columns=names.rename(None))
+        self.labels_ = table.labels(posterior.argmax(axis=1), tasks)
 
     def _nothing(self) -> None:
         self.probas_, self.errors_ = pd.DataFrame(), pd.DataFrame()
@@ -160,12 +164,19 @@ class _Errors:
         k = table.votes.n_classes
         self.start: F8 | None = None
         self.model = MaximumLikelihood(np.zeros((k, k)), 0.0)
+        self.elsewhere: F8 | None = None  # [worker, true]: counts of earlier labels that nobody gives today
 
     def first(self, counts: F8) -> F8:
         return self.again(counts) if self.start is None else self.start
 
     def again(self, counts: F8) -> F8:
-        return self.model.confusion(counts)
+        theta = self.model.confusion(counts)
+        if self.elsewhere is None:
+            return theta
+        today = (counts + self.model.prior).sum(axis=1)
+        total = today + self.elsewhere
+        share = np.divide(today, total, out=np.ones_like(total), where=total > 0)
+        return np.asarray(np.maximum(theta * share[:, None, :], np.minimum(theta, EPS)))
 
 
 class _Coins(_Errors):
@@ -194,8 +205,8 @@ def _gold(table: Table, true_labels: Any) -> npt.NDArray[np.int32] | None:
     if true_labels is None:
         return None
     known = pd.Series(true_labels).dropna()
-    if known.index.has_duplicates:
-        raise InputError("true_labels has two labels for one task; keep one of them")
+    # Several labels of one task: the one whose class appears last stands, as in crowd-kit.
+    known = known.iloc[np.argsort(pd.factorize(known)[0], kind="stable")]
     task, label = table.codes_of("task", known.index), table.codes_of("label", known.to_numpy())
     strange = (task >= 0) & (label < 0)
     if strange.any():

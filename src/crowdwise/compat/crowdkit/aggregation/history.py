@@ -15,7 +15,8 @@ EPS = 1e-10
 def assigned(table: Table, initial_error: Any) -> F8:
     """theta[worker, observed, true] of a frame that has a row for every (worker, label) in the data."""
     worker, label, true = _codes(table, initial_error)
-    given = set((worker * len(table.classes) + label).tolist())
+    here = (worker >= 0) & (label >= 0)
+    given = set((worker * len(table.classes) + label)[here].tolist())
     without = sorted({int(cell) // len(table.classes) for cell in table.cells if int(cell) not in given})
     if without:
         raise InputError(
@@ -26,16 +27,32 @@ def assigned(table: Table, initial_error: Any) -> F8:
         total = initial_error.groupby(level="worker", sort=False).sum()
         if not np.allclose(total, 1.0):
             raise InputError(
-                "probabilities in initial_error must sum to 1 over the labels of each worker and true class"
+                "The sum of each worker's error matrix in initial_error should be 1.0 over the labels of a true class"
             )
+    theta = normalised(initial_error).to_numpy(dtype=np.float64)
+    return np.maximum(_spread(table, theta, worker, label, true), EPS)
+
+
+def normalised(initial_error: Any) -> Any:
+    """The frame as probabilities of the labels of each worker and true class."""
     theta = initial_error.clip(lower=EPS)
-    theta = theta / theta.groupby(level="worker", sort=False).transform("sum")
-    return _spread(table, theta.to_numpy(dtype=np.float64), worker, label, true)
+    return theta / theta.groupby(level="worker", sort=False).transform("sum")
 
 
-def counted(table: Table, initial_error: Any) -> F8:
-    """counts[worker, observed, true]; workers without history have none, workers without labels are left aside."""
-    return _spread(table, initial_error.fillna(0.0).to_numpy(dtype=np.float64), *_codes(table, initial_error))
+def counted(table: Table, initial_error: Any) -> tuple[F8, F8 | None]:
+    """counts[worker, observed, true]; workers without history have none, workers without labels are left aside.
+
+    Counts of labels that nobody gives today come apart, [worker, true]: they belong to the workers' totals.
+    """
+    values = initial_error.fillna(0.0).to_numpy(dtype=np.float64)
+    worker, label, true = _codes(table, initial_error)
+    gone = np.flatnonzero((worker >= 0) & (label < 0))
+    elsewhere = None
+    if len(gone):
+        elsewhere = np.zeros((len(table.workers), len(table.classes)))
+        today = np.flatnonzero(true >= 0)
+        np.add.at(elsewhere, (worker[gone, None], true[None, today]), values[np.ix_(gone, today)])
+    return _spread(table, values, worker, label, true), elsewhere
 
 
 def _codes(table: Table, initial_error: Any) -> tuple[I8, I8, I8]:
@@ -44,14 +61,12 @@ def _codes(table: Table, initial_error: Any) -> tuple[I8, I8, I8]:
     worker = table.codes_of("worker", initial_error.index.get_level_values("worker"))
     label = table.codes_of("label", initial_error.index.get_level_values("label"))
     true = table.codes_of("label", initial_error.columns)
-    if (label[worker >= 0] < 0).any() or (true < 0).any():
-        raise InputError("initial_error has labels that do not occur in the data; leave them out")
     return worker, label, true
 
 
 def _spread(table: Table, values: F8, worker: I8, label: I8, true: I8) -> F8:
     k = len(table.classes)
     out = np.zeros((len(table.workers), k, k))
-    rows = np.flatnonzero(worker >= 0)
-    out[worker[rows, None], label[rows, None], true[None, :]] = values[rows]
+    rows, today = np.flatnonzero((worker >= 0) & (label >= 0)), np.flatnonzero(true >= 0)
+    out[worker[rows, None], label[rows, None], true[None, today]] = values[np.ix_(rows, today)]
     return out

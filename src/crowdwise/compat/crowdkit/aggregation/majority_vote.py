@@ -7,12 +7,12 @@ from typing import Any
 
 import numpy as np
 import numpy.typing as npt
-import pandas as pd
 
 from ....aggregate.voting import agreement
 from ....annotations import Annotations
-from .base import BaseClassificationAggregator, InputError
-from .table import F8, Table, read
+from .base import BaseClassificationAggregator
+from .table import F8, columns_of, read
+from .utils import add_skills_to_data
 
 
 @dataclass(eq=False)
@@ -20,10 +20,12 @@ class MajorityVote(BaseClassificationAggregator):
     """Vote shares, optionally weighted by `skills` at fit; what to do about workers without a skill is
     `on_missing_skill`: "error", "ignore" (their labels do not count) or "value" (they get `default_skill`).
 
-    As in crowd-kit under pandas 3, a tie of plain votes goes to the class that appears first in the data, a tie of
-    weighted votes to the first in sorted order. Unlike crowd-kit: a task whose voters all weigh nothing is a plain
-    vote (not a row of NaN), and negative weights cannot turn the order of the classes around.
+    A tie goes to the class that comes first in sorted order, so that the order of the rows decides nothing. This is
+    crowd-kit's rule too, but under pandas 3 its plain votes go to the class that appears first in the data.
+    Unlike crowd-kit: a task whose voters all weigh nothing is a plain vote (not a row of NaN), and negative weights
+    cannot turn the order of the classes around.
 
+    >>> import pandas as pd
     >>> votes = pd.DataFrame({"task": [1, 1, 1], "worker": [*"abc"], "label": ["x", "x", "y"]})
     >>> MajorityVote().fit_predict_proba(votes).round(3).to_dict()
     {'x': {1: 0.667}, 'y': {1: 0.333}}
@@ -36,19 +38,19 @@ class MajorityVote(BaseClassificationAggregator):
 
     def fit(self, data: Any, skills: Any = None) -> MajorityVote:
         """`data` with task, worker, label; `skills` a Series by worker."""
-        table = read(data)
-        votes = table.votes
         if skills is None:
-            score, tasks, classes = votes.votes, table.first["task"], table.first["label"]
+            table = read(data)
+            score = table.votes.votes
         else:
-            weight = self._weights(table, skills)
-            score, tasks, classes = Ballot(votes).scores(weight), None, None
-        shares = proportions(score, votes.votes)
-        order = np.arange(shares.shape[1]) if classes is None else classes
-        winners = order[shares[:, order].argmax(axis=1)] if shares.size else np.empty(0, dtype=np.int64)
-        self.probas_ = table.by_task(shares, tasks, classes, "label")
-        self.labels_ = table.labels(winners, tasks)
-        self.skills_ = table.by_worker(right_shares(votes, winners), None, "skill")
+            weighted = add_skills_to_data(columns_of(data), skills, self.on_missing_skill, self.default_skill)
+            table = read(weighted)
+            by_worker = weighted.drop_duplicates("worker").set_index("worker")["skill"]
+            score = Ballot(table.votes).scores(by_worker.reindex(table.workers).to_numpy(dtype=np.float64))
+        shares = proportions(score, table.votes.votes)
+        winners = shares.argmax(axis=1) if shares.size else np.empty(0, dtype=np.int64)
+        self.probas_ = table.by_task(shares, None, None, "label")
+        self.labels_ = table.labels(winners)
+        self.skills_ = table.by_worker(right_shares(table.votes, winners), None, "skill")
         return self
 
     def fit_predict_proba(self, data: Any, skills: Any = None) -> Any:
@@ -58,27 +60,6 @@ class MajorityVote(BaseClassificationAggregator):
     def fit_predict(self, data: Any, skills: Any = None) -> Any:
         """labels_ of the data."""
         return self.fit(data, skills).labels_
-
-    def _weights(self, table: Table, skills: Any) -> F8:
-        if self.on_missing_skill not in ("error", "ignore", "value"):
-            raise InputError(f"on_missing_skill must be 'error', 'ignore' or 'value', got {self.on_missing_skill!r}")
-        if (self.on_missing_skill == "value") != (self.default_skill is not None):
-            raise InputError("default_skill and on_missing_skill='value' belong together; give both or neither")
-        weight = pd.Series(skills).reindex(table.workers).to_numpy(dtype=np.float64)
-        unknown = np.isnan(weight)
-        if self.default_skill is not None:
-            return np.where(unknown, self.default_skill, weight)
-        silent = unknown[table.votes.worker]
-        if self.on_missing_skill == "error" and silent.any():
-            raise InputError(
-                f"Skill value is missing in {silent.sum()} assignments; give all workers one or set on_missing_skill"
-            )
-        heard = np.bincount(table.votes.task, weights=~silent, minlength=table.votes.n_tasks)
-        if (heard == 0).any():
-            raise InputError(
-                f"{(heard == 0).sum()} tasks have no worker with a known skill; set on_missing_skill='value'"
-            )
-        return np.where(unknown, 0.0, weight)
 
 
 class Ballot:

@@ -11,7 +11,7 @@ from typing import Any
 import numpy as np
 import pandas as pd
 
-from .base import BaseClassificationAggregator, InputError, NotFittedError
+from .base import BaseClassificationAggregator, NotFittedError
 from .majority_vote import Ballot, MajorityVote, proportions, right_shares
 from .table import F8, read
 
@@ -111,18 +111,18 @@ class GoldMajorityVote(SkillVote):
     """
 
     def fit(self, data: Any, true_labels: Any) -> GoldMajorityVote:  # type: ignore[override]
-        """`true_labels` is a Series by task; tasks that it lacks teach nothing."""
+        """`true_labels` is a Series by task; of several labels of one task each is right, other tasks teach nothing."""
         table = read(data)
         votes = table.votes
-        known = pd.Series(true_labels).dropna()
-        if known.index.has_duplicates:
-            raise InputError("true_labels has two labels for one task; keep one of them")
-        at = table.codes_of("task", known.index)
-        truth = np.full(votes.n_tasks, -2)  # -2: not known; -1: known, but a class that nobody said
-        truth[at[at >= 0]] = table.codes_of("label", known.to_numpy())[at >= 0]
-        gold = truth[votes.task] > -2
+        truth = pd.Series(true_labels).dropna()
+        at, label = table.codes_of("task", truth.index), table.codes_of("label", truth.to_numpy())
+        known = np.zeros(votes.n_tasks, dtype=bool)
+        known[at[at >= 0]] = True
+        gold, k = known[votes.task], max(votes.n_classes, 1)
+        answers = (at * k + label)[(at >= 0) & (label >= 0)]
+        right = np.isin(votes.task.astype(np.int64) * k + votes.label, answers)
         n = np.bincount(votes.worker[gold], minlength=votes.n_workers)
-        hits = np.bincount(votes.worker[gold], weights=(truth[votes.task] == votes.label)[gold], minlength=len(n))
+        hits = np.bincount(votes.worker[gold], weights=right[gold], minlength=len(n))
         met = np.flatnonzero(n)
         self.skills_ = pd.Series(hits[met] / n[met], index=table.workers.take(met), name="skill")
         return self

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import warnings
+from collections.abc import Iterable
 from dataclasses import dataclass
 from functools import cached_property
 from typing import Any
@@ -15,7 +16,7 @@ import polars as pl
 from ....annotations import Annotations
 from ....errors import LedgerWarning
 from ....ledger import Ledger
-from .base import InputError
+from .base import InputError, MissingError
 
 F8 = npt.NDArray[np.float64]
 I8 = npt.NDArray[np.int64]
@@ -67,16 +68,28 @@ class Table:
         return np.asarray(index.get_indexer(pd.Index(values)), dtype=np.int64)
 
 
+def columns_of(data: Any, more: Iterable[str] = ()) -> Any:
+    """The columns task, worker, label (and more) of a frame; an error that names the one that is not there."""
+    if not isinstance(data, pd.DataFrame):
+        raise FrameError(f"the data must be a pandas DataFrame, got {type(data).__name__}")
+    wanted = [*COLUMNS, *more]
+    missing = [name for name in wanted if name not in data]
+    if missing:
+        raise MissingError(f"the frame has no column {missing[0]!r}; crowd-kit's tables have task, worker and label")
+    return data[wanted]
+
+
+class FrameError(InputError, TypeError):
+    """What was given is no pandas frame."""
+
+
 def read(data: Any) -> Table:
     """Codes of a frame's task, worker and label.
 
     Rows without one of the three and exact repeats of a row are left out, with a warning: a null is no label, and a
     label sent twice is one label. Contradictory labels of one worker for one task both count, as in crowd-kit.
     """
-    missing = [name for name in COLUMNS if name not in data]
-    if missing:
-        raise InputError(f"the frame has no column {missing[0]!r}; crowd-kit's tables have task, worker and label")
-    keep = np.asarray(data[list(COLUMNS)].notna().all(axis=1))
+    keep = np.asarray(columns_of(data).notna().all(axis=1))
     codes, index, first = [], [], {}
     for name in COLUMNS:
         column = data[name][keep]

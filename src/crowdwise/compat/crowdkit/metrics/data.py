@@ -10,10 +10,9 @@ import pandas as pd
 from scipy.special import entr
 
 from ....maths.logspace import normalise_rows
-from ....workers.agreement import krippendorff_alpha
-from ..aggregation.base import InputError
+from ..aggregation.base import InputError, MissingError
 from ..aggregation.majority_vote import MajorityVote
-from ..aggregation.table import F8, Table, read
+from ..aggregation.table import F8, read
 
 __all__ = ["alpha_krippendorff", "consistency", "uncertainty"]
 _MAJORITY = MajorityVote()
@@ -74,9 +73,9 @@ def uncertainty(
     if workers_skills is not None:
         skill = pd.Series(workers_skills).reindex(table.workers).to_numpy(dtype=np.float64)
         if np.isnan(skill).any():
-            raise InputError(f"Did not provide skills for workers: {list(table.workers[np.isnan(skill)][:5])}")
+            raise MissingError(f"Did not provide skills for workers: {list(table.workers[np.isnan(skill)][:5])}")
     if compute_by not in ("task", "worker"):
-        raise InputError(f"compute_by must be 'task' or 'worker', got {compute_by!r}")
+        raise MissingError(f"compute_by must be 'task' or 'worker', got {compute_by!r}")
     codes, index = (votes.task, table.tasks) if compute_by == "task" else (votes.worker, table.workers)
     right, wrong = skill[votes.worker], ((1 - skill) / max(k - 1, 1))[votes.worker]
     cell = codes.astype(np.int64) * k + votes.label
@@ -97,22 +96,21 @@ def alpha_krippendorff(answers: Any, distance: Callable[[Any, Any], float] | Non
     0.4444
     """
     table = read(answers)
-    if not (table.votes.labels_per_task > 1).any():
-        raise InputError("alpha needs a task with two labels or more; here nobody can agree or disagree")
-    found = krippendorff_alpha(table.votes) if distance is None else _graded_alpha(table, distance)
-    return 1.0 if found is None else float(found)
-
-
-def _graded_alpha(table: Table, distance: Callable[[Any, Any], float]) -> float | None:
-    d: F8 = np.array([[float(distance(a, b)) for b in table.classes] for a in table.classes])
     counts = table.votes.votes[table.votes.labels_per_task > 1]
+    if not len(counts):
+        raise InputError("alpha needs a task with two labels or more; here nobody can agree or disagree")
     n, total = counts.sum(axis=1), counts.sum(axis=0)
-    observed = (np.einsum("ik,kl,il->i", counts, d, counts) / (n - 1)).sum() / total.sum()
-    expected = total @ d @ total / (total.sum() * (total.sum() - 1))
-    return float(1 - observed / expected) if expected > 0 else None
+    if distance is None:
+        apart, expected = n * n - (counts * counts).sum(axis=1), total.sum() ** 2 - total @ total
+    else:
+        d: F8 = np.array([[float(distance(a, b)) for b in table.classes] for a in table.classes])
+        apart, expected = np.einsum("ik,kl,il->i", counts, d, counts), total @ d @ total
+    observed = (apart / (n - 1)).sum() / total.sum()
+    expected = expected / (total.sum() * (total.sum() - 1))
+    return float(1 - observed / expected) if expected > 0 else 1.0
 
 
 def _skills_of(aggregator: Any) -> Any:
     if not hasattr(aggregator, "skills_"):
-        raise InputError("This aggregator is not supported. Please, provide workers skills.")
+        raise MissingError("This aggregator is not supported. Please, provide workers skills.")
     return aggregator.skills_

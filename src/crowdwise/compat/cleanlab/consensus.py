@@ -1,0 +1,61 @@
+"""A consensus, how far the labels agree with it, and the quality of it and of every single label."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import Any
+
+import numpy as np
+import numpy.typing as npt
+
+from ...aggregate.crowdlab import Weighing, best_quality, majority, weigh
+from .errors import LabelsError, check_choice
+from .matrix import Labels
+
+F8 = npt.NDArray[np.float64]
+I8 = npt.NDArray[np.int64]
+
+
+class Consensus:
+    """Labels, their agreement, the posterior that scores them, and the weights if there are any."""
+
+    def __init__(self, labels: Labels, label: I8, probs: F8, quality_method: str) -> None:
+        votes = labels.votes
+        self.label = label
+        self.weighing: Weighing | None = None
+        if quality_method == "crowdlab":
+            self.weighing = weigh(votes, probs, label)
+            self.agreement, self.posterior = self.weighing.agreement, self.weighing.posterior
+        else:
+            self.posterior = votes.votes / votes.labels_per_task[:, None]
+            self.agreement = self.posterior[np.arange(len(label)), label]
+
+    def score(self, wishes: Mapping[str, Any] | None) -> F8:
+        """Quality of the consensus of each example."""
+        if self.weighing is None:
+            return self.agreement
+        return quality(self.posterior, np.arange(len(self.label)), self.label, wishes)
+
+
+def consensus(labels: Labels, probs: F8, method: str, quality_method: str) -> Consensus:
+    """probs[model, example, class]; `method` is majority_vote or best_quality."""
+    mean = probs.mean(axis=0)
+    vote = Consensus(labels, majority(labels.votes, mean), probs, quality_method)
+    if method == "majority_vote":
+        return vote
+    return Consensus(labels, best_quality(vote.posterior, labels.votes, mean), probs, quality_method)
+
+
+def quality(posterior: F8, task: npt.NDArray[Any], label: npt.NDArray[Any], wishes: Mapping[str, Any] | None) -> F8:
+    """Quality of labels: their probability, or its margin over the best other class mapped to 0..1."""
+    wishes = dict(wishes or {})
+    method = wishes.pop("method", "self_confidence")
+    check_choice("label_quality_score_kwargs['method']", method, ("self_confidence", "normalized_margin"))
+    if wishes.pop("adjust_pred_probs", False) or wishes:
+        raise LabelsError("of label_quality_score_kwargs only `method` is known here; leave the others out")
+    own = posterior[task, label]
+    if method == "self_confidence":
+        return np.asarray(own)
+    others = posterior[task]
+    others[np.arange(len(task)), label] = -np.inf
+    return np.asarray((own - others.max(axis=1) + 1) / 2)

@@ -1,0 +1,1 @@
+"""cleanlab.internal: what cleanlab's pages send users of several annotators to."""
