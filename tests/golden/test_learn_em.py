@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-from itertools import pairwise
-
 import numpy as np
 import pytest
 
@@ -28,7 +26,6 @@ from crowdwise.learn.methods.mbem import MBEM  # noqa: E402
 from crowdwise.learn.methods.raykar import Raykar  # noqa: E402
 from crowdwise.learn.methods.trace import LogTrace  # noqa: E402
 from crowdwise.learn.methods.two_stage import TwoStage  # noqa: E402
-from crowdwise.learn.methods.weighted_doctor_net import WeightedDoctorNet  # noqa: E402
 from crowdwise.learn.simplex import clip_simplex  # noqa: E402
 from crowdwise.learn.sweep import Sweep  # noqa: E402
 from crowdwise.learn.tables import said_log_mean  # noqa: E402
@@ -409,53 +406,3 @@ def test_raykars_sensitivity_and_specificity_have_beta_priors():
         specificity = (3 + ((1 - mu) * (1 - y)).sum()) / (4 + (1 - mu).sum())
         assert float(method.confusion()[worker, 1, 1]) == pytest.approx(sensitivity, abs=1e-6)
         assert float(method.confusion()[worker, 0, 0]) == pytest.approx(specificity, abs=1e-6)
-
-
-# ---------------------------------------------------------------- the weights of Weighted Doctor Net
-def test_weights_of_heads_find_the_best_mixture():
-    """Head 0 knows the classes, the others guess: at a full step EM's weights go to head 0, and never lose."""
-    k, n = 2, 40
-    truth = torch.arange(n) % k
-    task = np.repeat(np.arange(n), 2)
-    worker = np.tile([1, 2], n)  # head 0 never labels, so it may always speak
-    extra = np.array([0])
-    votes = cw.Annotations.from_arrays(
-        np.r_[task, extra], np.r_[worker, 0], np.r_[np.repeat(truth.numpy(), 2), truth[0]], classes=range(k)
-    )
-    crowd = Crowd.of(votes)
-    method = WeightedDoctorNet(crowd, n_features=2, rate=1.0)
-    with torch.no_grad():
-        method.heads.weight.weight[0] = torch.tensor([[2.0, 0.0], [0.0, 2.0]]).flatten()
-    batch = CrowdData(torch.nn.functional.one_hot(truth, k).float(), crowd).batch(torch.arange(n))
-    shares, losses = [], []
-    for _ in range(30):
-        out = Output(torch.zeros(n, k), batch.x)
-        losses.append(-float(method.classify(out)[torch.arange(n), truth].mean().detach()))
-        shares.append(float(method.shares()[0].detach()))
-        method.loss(out, batch)
-        with torch.no_grad():
-            method.end_step(batch)
-    assert shares[0] == pytest.approx(1 / 3)
-    assert shares[-1] > 0.95
-    assert all(later <= before + 1e-6 for before, later in pairwise(losses))
-
-
-def test_every_head_gets_its_turn_in_a_crowd_that_is_whole_in_every_batch():
-    """More workers than are graded in a step: after as many steps as there are turns, all weights have moved."""
-    m, k, n = 20, 2, 12
-    rng = np.random.default_rng(0)
-    task, worker = np.repeat(np.arange(n), m - 1), np.concatenate([np.delete(np.arange(m), i % m) for i in range(n)])
-    votes = cw.Annotations.from_arrays(
-        task, worker, rng.integers(k, size=len(task)), workers=range(m), classes=range(k)
-    )
-    crowd = Crowd.of(votes)
-    method = WeightedDoctorNet(crowd, n_features=2)
-    with torch.no_grad():
-        method.heads.weight.weight.normal_(generator=torch.Generator().manual_seed(0))
-    batch = CrowdData(rng.normal(size=(n, 2)), crowd).batch(torch.arange(n))
-    for _ in range(3):
-        method.loss(Output(torch.zeros(n, k), batch.x), batch)
-        with torch.no_grad():
-            method.end_step(batch)
-    heard = sorted({i % m for i in range(n)})  # a head is graded by tasks that its worker did not label
-    assert bool((method.log_weight[heard] != 0).all())

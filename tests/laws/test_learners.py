@@ -114,7 +114,7 @@ def loss_of(model, batch):
     return torch.stack(list(model(batch).values())).sum()
 
 
-def short_training(model, data, epochs=2):
+def short_training(model, data, epochs=3):
     optimizer = torch.optim.SGD(model.parameters(), lr=0.1)
     return train(model, data, optimizer=optimizer, epochs=epochs, batch_size=8)
 
