@@ -45,7 +45,8 @@ class Estimator:
         same = as_kind_of(truth, said)
         if len(said) and not np.isin(same, self.classes_).any():
             raise FeatureError(
-                f"no true class in y, such as {truth[0]!r}, is a class of the training, such as {self.classes_[0]!r}"
+                f"no true class in y, such as {truth.tolist()[0]!r}, is one of the training's, such as "
+                f"{self.classes_.tolist()[0]!r}"
             )
         return float(np.mean(said == same))
 

@@ -2,11 +2,11 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from functools import cached_property
 from inspect import signature
-from typing import Any, ClassVar, Self
+from typing import Any, ClassVar, Self, cast
 
 import torch
 from torch import Tensor, nn
@@ -159,6 +159,17 @@ class CrowdMethod(nn.Module):
         """
         return {name: torch.full_like(values, torch.nan) for name, values in self.task_scores().items()}
 
+    def _apply(self, fn: Callable[[Tensor], Tensor], recurse: bool = True) -> Self:
+        """Moves the method wherever it is told, but never to half precision, which cannot count labels."""
+
+        def move(values: Tensor) -> Tensor:
+            moved = fn(values)
+            narrow = values.is_floating_point() and moved.element_size() < 4 <= values.element_size()
+            return values.to(moved.device) if narrow else moved
+
+        super()._apply(move, recurse)  # type: ignore[no-untyped-call]
+        return self
+
     def param_groups(self, net: nn.Module) -> list[dict[str, Any]]:
         """Groups for the optimizer; `lr` and `weight_decay` are filled in where a group is silent.
 
@@ -174,7 +185,7 @@ class CrowdModel(nn.Module):
     def __init__(self, net: nn.Module, method: CrowdMethod) -> None:
         super().__init__()
         self.net, self.method = net, method
-        self._seen: Tensor | None = None
+        self._tapping, self._seen = False, cast("Tensor | None", None)
         self._whole: bool | None = None
         # Of all linear layers, the one that runs last: the order of declaration says nothing.
         for layer in linear_layers(net) if method.needs_features else ():
@@ -191,15 +202,19 @@ class CrowdModel(nn.Module):
 
     def output(self, x: Tensor) -> Output:
         """What the net says of x[B, ...], in single precision at least."""
-        self._seen = None
-        logits = self.net(self._given(x))
+        given = self._given(x)
+        self._tapping = True
+        try:
+            logits = self.net(given)
+        finally:
+            self._tapping = False
+            seen, self._seen = self._seen, None  # nothing is held on to
         k = self.method.n_classes
         if logits.dim() != 2 or logits.shape[1] != k:
             raise DataError(
                 f"the net gives outputs of shape {tuple(logits.shape)} for {len(x)} tasks, but there are {k} classes; "
                 f"its last layer must have {k} outputs"
             )
-        seen, self._seen = self._seen, None
         return Output(at_least_single(logits), None if seen is None else at_least_single(seen))
 
     def _given(self, x: Tensor) -> Tensor:
@@ -211,7 +226,8 @@ class CrowdModel(nn.Module):
         return x if self._whole else as_wanted(self.net, x)
 
     def _tap(self, _: nn.Module, inputs: tuple[Tensor, ...]) -> None:
-        self._seen = inputs[0]
+        if self._tapping:
+            self._seen = inputs[0]
 
 
 def _log(p: Tensor) -> Tensor:
