@@ -251,6 +251,38 @@ def test_two_stage_trains_on_the_aggregators_posterior():
     np.testing.assert_allclose(method.confusion(), result.confusion, atol=1e-6)
 
 
+def test_deep_bp_takes_the_accuracy_of_hammers():
+    votes, _ = small_crowd(n=60, m=30, per_task=3)
+    crowd = Crowd.of(votes)
+    found = []
+    for accuracy in (0.6, 0.95):
+        params = {"prior": "hammer_spammer", "hammer_accuracy": accuracy}
+        result = cw.BeliefPropagation(**params).fit(votes)
+        model = CrowdModel(mute(2, 3), DeepBP(crowd, **params))
+        train_still(model, CrowdData(np.ones((60, 2)), crowd), epochs=1)
+        np.testing.assert_allclose(model.method.target, result.posterior, atol=1e-6)
+        found.append(model.method.target)
+    assert not torch.allclose(*found, atol=0.05)
+
+
+@pytest.mark.parametrize("k", [2, 3])
+def test_what_the_clip_leaves_of_the_gradient(k):
+    """Surer than the clip: nothing of two classes; of three, the two others still have a slope, among themselves."""
+    votes, _ = small_crowd(n=1, m=3, k=k, per_task=3)
+    crowd = Crowd.of(votes)
+    method = DeepBP(crowd, clip=0.9, loss_on_clipped=True)
+    method.target = torch.tensor([[0.2] + [0.8] + [0.0] * (k - 2)])
+    logits = torch.tensor([[5.0] + [0.0] * (k - 1)], requires_grad=True)
+    batch = CrowdData(np.ones((1, 2)), crowd).batch(torch.arange(1))
+    method.loss(Output(logits), batch)["cross_entropy"].backward()
+    if k == 2:
+        assert torch.allclose(logits.grad, torch.zeros(1, 2), atol=1e-7)
+    else:
+        assert logits.grad[0, 1] < -1e-3 < 1e-3 < logits.grad[0, 2]
+    text = " ".join(DeepBP.__doc__.split())
+    assert "two classes then have no gradient at all; of more classes the others still have one" in text
+
+
 # ---------------------------------------------------------------- BayesDGC
 def numpy_ascent(votes, log_f, rounds, diagonal=5.0, off=2.0, classes=1.1):
     """Coordinate ascent of the same model, label by label."""
@@ -393,6 +425,60 @@ def test_mbem_by_hand():
     np.testing.assert_allclose(b, [[0, 1], [0, 1]], atol=1e-6)
     # "a" says 0: 1 · .5 against .5 · .5; says 1: 0 against .5. "b" always says 1. The classifier itself is left out.
     np.testing.assert_allclose(method.target, [[2 / 3, 1 / 3], [2 / 3, 1 / 3], [0, 1], [2 / 3, 1 / 3]], atol=1e-6)
+
+
+def mbem_run(epochs, rounds, criterion=None, **how):
+    """Train MBEM on planted features; the model, its predictions, and the epochs in which the net began anew."""
+    votes, truth = small_crowd(n=60, m=5)
+    crowd = Crowd.of(votes)
+    x = (np.eye(3, 4)[truth] + 0.5 * np.random.default_rng(2).normal(size=(60, 4))).astype(np.float32)
+    torch.manual_seed(0)
+    method = MBEM(crowd, rounds=rounds)
+    begun = [0]
+    usual = method.begin_epoch
+
+    def begin(sweep):
+        usual(Sweep(sweep.epoch, sweep.epochs, sweep.crowd, sweep.log_proba_of,
+                    lambda: (begun.append(sweep.epoch), sweep.restart())))  # fmt: skip
+
+    method.begin_epoch = begin
+    model = CrowdModel(nn.Linear(4, 3), method)
+    train(model, CrowdData(x, crowd), optimizer=torch.optim.Adam(model.net.parameters(), lr=0.05), epochs=epochs,
+          batch_size=20, criterion=criterion, **how)  # fmt: skip
+    with torch.no_grad():
+        return model, crowd, model.net(torch.from_numpy(x)).argmax(1), begun
+
+
+@pytest.mark.parametrize("best", [None, 1, 4])
+@pytest.mark.parametrize("rounds", [1, 2, 3])
+def test_mbems_confusions_are_those_of_the_classifier_that_is_kept(rounds, best):
+    """Of the last one, or of the one that a criterion has chosen, in whatever round it was trained."""
+    scores = iter(range(1, 8))
+    criterion = None if best is None else lambda _: -abs(next(scores) - best)
+    model, crowd, predicted, _ = mbem_run(7, rounds, criterion)
+    counts = np.full((5, 3, 3), 0.01)
+    np.add.at(counts, (crowd.worker.numpy(), predicted.numpy()[crowd.task.numpy()], crowd.label.numpy()), 1)
+    np.testing.assert_allclose(model.method.confusion(), counts / counts.sum(2, keepdims=True), atol=1e-5)
+
+
+@pytest.mark.parametrize(("epochs", "rounds"), [(6, 4), (7, 5), (9, 4), (10, 4), (10, 2), (5, 5), (3, 1)])
+def test_mbem_has_as_many_rounds_as_asked(epochs, rounds):
+    _, _, _, begun = mbem_run(epochs, rounds)
+    lengths = np.diff([*begun, epochs])
+    assert len(lengths) == rounds
+    assert lengths.max() - lengths.min() <= 1
+    with pytest.raises(ParameterError, match=f"mbem needs an epoch for each of its {epochs + 1} rounds, got {epochs}"):
+        mbem_run(epochs, epochs + 1)
+
+
+def test_a_refit_of_mbem_has_the_rounds_of_the_first_run():
+    votes, truth = small_crowd(n=60, m=5)
+    x = np.eye(3, 4)[truth] + 0.5 * np.random.default_rng(2).normal(size=(60, 4))
+    given = {"params": {"rounds": 5}, "epochs": 10, "lr": 0.05}
+    for seed in range(3):
+        chosen = cw.learn.CrowdClassifier("linear", "mbem", validation=0.2, seed=seed, **given).fit(x, votes)
+        refit = cw.learn.CrowdClassifier("linear", "mbem", refit=True, validation=0.2, seed=seed, **given).fit(x, votes)
+        assert len(refit.history_) == refit.history_.best_epoch == chosen.history_.best_epoch
 
 
 def test_raykars_sensitivity_and_specificity_have_beta_priors():

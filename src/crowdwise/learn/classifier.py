@@ -239,8 +239,10 @@ class CrowdClassifier(Estimator):
         for what, old, new in (("worker", self.workers_, found.workers), ("class", self.class_names_, found.classes)):
             at, known = lookup(old, new if new.dtype == old.dtype else new.cast(old.dtype, strict=False))
             if not known.all() and not (strangers and what == "worker"):
-                hint = "; unknown_workers='average' takes them for the crowd's mean" if what == "worker" else ""
-                raise DataError(f"{what} {quote(new.filter(pl.Series(~known)))} was not seen in training{hint}")
+                hint = "; unknown_workers='average' (--unknown-workers average) takes them for the crowd's mean worker"
+                raise DataError(
+                    f"{what} {quote(new.filter(pl.Series(~known)))} was not seen in training{hint * (what == 'worker')}"
+                )
             parts.append(torch.from_numpy(np.where(known, at, len(old)).astype(np.int64)))
         crowd = Crowd.of(found, names)
         return replace(

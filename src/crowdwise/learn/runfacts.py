@@ -28,7 +28,7 @@ def run_facts(
     """The run by names and plain values; tensors and arrays by their checksum. `epochs` and `patience` may change."""
     crowd = data.crowd
     groups = [group for each in optimizers for group in each.param_groups]
-    rest = [{k: plain(v) for k, v in sorted(group.items()) if k not in ("params", "lr")} for group in groups]
+    rest = [{k: plain(v) for k, v in sorted(g.items()) if k != "params" and not k.endswith("lr")} for g in groups]
     return {
         "method": model.method.name, **more, "tasks": crowd.n_tasks, "labels": len(crowd), "workers": crowd.n_workers,
         "classes": crowd.n_classes, "said": checksum(crowd.worker, crowd.label, crowd.weight),
