@@ -50,9 +50,9 @@ class CrowdMethod(nn.Module):
     """A model of the workers and a loss. Subclasses write `loss`; everything else has a default.
 
     A constructor takes the Crowd (its shape, and its labels to start from) and keyword hyper-parameters; whatever
-    changes in training is a parameter or a buffer, so that the state dict is the whole state. `heard[worker]` is the
-    weight of each worker's labels in training. One rule for those who have none: a regulariser leaves them out
-    (`seen`), and their labels count as the crowd's mean worker's (`forecast`).
+    changes in training is a parameter or a buffer, so that the state dict is the whole state. `heard[worker, class]` is
+    the weight of each worker's labels in training on tasks that the votes say are of that class. One rule for those who
+    have none: a regulariser leaves them out (`seen`), and their labels count as the crowd's mean worker's (`forecast`).
     """
 
     name: ClassVar[str]
@@ -77,7 +77,9 @@ class CrowdMethod(nn.Module):
     def __init__(self, crowd: Crowd) -> None:
         super().__init__()
         self.n_workers, self.n_classes = crowd.n_workers, crowd.n_classes
-        self.register_buffer("heard", torch.zeros(crowd.n_workers).index_add(0, crowd.worker, crowd.weight))
+        of_class = crowd.soft_majority[crowd.task] * crowd.weight[:, None]
+        heard = torch.zeros(crowd.n_workers, crowd.n_classes).index_add(0, crowd.worker, of_class)
+        self.register_buffer("heard", heard)
 
     def loss(self, out: Output, batch: CrowdBatch) -> dict[str, Tensor]:
         """The terms of the loss by name; over the processes that share a batch they add up to the whole."""
@@ -99,7 +101,7 @@ class CrowdMethod(nn.Module):
     def forecast(self, out: Output, batch: CrowdBatch) -> Tensor | None:
         """`posterior`, in which labels of workers unseen in training (or of codes beyond them) count as the mean's."""
         last = max(self.n_workers - 1, 0)
-        seen = (batch.worker <= last) & (self.heard[batch.worker.clamp_max(last)] > 0)
+        seen = (batch.worker <= last) & (self.heard.sum(1) > 0)[batch.worker.clamp_max(last)]
         if bool(seen.all()):
             return self.posterior(out, batch)
         found = self.posterior(out, batch.only(seen))
@@ -117,20 +119,26 @@ class CrowdMethod(nn.Module):
         return None if mean is None else _log(mean).T.index_select(0, batch.label)
 
     def mean_confusion(self) -> Tensor | None:
-        """The mean confusion of the workers seen in training, each by the weight of their labels: true, observed."""
-        return self.mean_of(self.confusion())
+        """The mean confusion of the workers seen in training, by their shares: true, observed."""
+        confusion = self.confusion()
+        return None if confusion is None else self.mean_of(confusion)
 
-    def mean_of(self, tables: Tensor | None) -> Tensor | None:
-        """The mean over workers of tables[worker, ...], each by the weight of their labels in training."""
-        if tables is None:
-            return None
-        share = self.heard if bool(self.heard.any()) else torch.ones_like(self.heard)
-        mean: Tensor = torch.tensordot((share / share.sum()).to(tables), tables, 1)
-        return mean
+    def mean_of(self, confusion: Tensor) -> Tensor:
+        """The mean over workers of confusion[worker, true, observed], each row by the workers' shares of the class."""
+        return torch.einsum("wk,wkl->kl", self.shares_of_labels().to(confusion), confusion)
+
+    def shares_of_labels(self) -> Tensor:
+        """Each worker's share of the training labels on tasks of a class: worker, class.
+
+        By class: the rows of a matrix that a worker's few labels say nothing of are not the crowd's.
+        """
+        seen = (self.heard.sum(1, keepdim=True) > 0).to(self.heard)
+        heard = torch.where(self.heard.sum(0) > 0, self.heard, seen if bool(seen.any()) else torch.ones_like(seen))
+        return heard / heard.sum(0)
 
     def seen(self) -> Tensor:
         """The workers who have labels in training: a regulariser must not speak of others, whom nothing opposes."""
-        return self.heard.nonzero().squeeze(1)
+        return self.heard.sum(1).nonzero().squeeze(1)
 
     def posterior(self, out: Output, batch: CrowdBatch) -> Tensor | None:
         """p(class | x, labels), the data-crowds forecaster: B, K. By default classifier × confusions, normalised.

@@ -70,7 +70,7 @@ def outcome(fitted: CrowdClassifier, votes: Annotations, data: CrowdData) -> Res
 
 def confusions(method: CrowdMethod, crowd: Crowd, posterior: Tensor) -> Tensor:
     """Every worker's confusion as the method has it, or else as its posterior implies; who was unseen, the mean."""
-    heard = method.heard.cpu() > 0
+    heard = method.heard.sum(1).cpu() > 0
     own, mean = method.confusion(), method.mean_confusion()
     if own is None:  # without strangers' labels, whose matrices are then the crowd's too
         found = expected_confusion(crowd.keep(heard[crowd.worker]), posterior)

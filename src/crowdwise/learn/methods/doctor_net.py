@@ -43,7 +43,7 @@ class DoctorNet(CrowdMethod):
 
     def shares(self) -> Tensor:
         """Weight of every head in the mean: equal among the workers who labelled something."""
-        heard = (self.heard > 0).to(self.heard)
+        heard = (self.heard.sum(1) > 0).to(self.heard)
         heard = heard if bool(heard.any()) else torch.ones_like(heard)
         return heard / heard.sum()
 

@@ -70,8 +70,8 @@ class InstanceConfusion(CrowdMethod):
         return positive.log() - positive.sum(2, keepdim=True).log()  # normalised over the observed class
 
     def said_on_average(self, out: Output, batch: CrowdBatch) -> Tensor:
-        """The mean over workers, each by the weight of their labels, on these very tasks; a worker at a time."""
-        share = self.heard / self.heard.sum().clamp_min(1e-12)
+        """The mean over workers, each by their share of a class's labels, on these very tasks; a worker at a time."""
+        share = self.shares_of_labels()
         total = out.logits.new_zeros(len(batch.label), self.n_classes)
         for worker in self.seen():
             as_theirs = replace(batch, worker=worker.expand_as(batch.worker))
