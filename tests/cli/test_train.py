@@ -223,6 +223,8 @@ def test_mistakes_in_predicting(files, fails, works, crowd):
     works("train", x, files / "votes.csv", "-m", "ccem", *FAST, "-o", run, "--force")
     (files / "new.csv").write_text("task,worker,label\n001,stranger,a\n")
     fails("predict", run, x, "--votes", files / "new.csv", words="worker 'stranger' was not seen in training")
+    known = ("--unknown-workers", "average")
+    assert len(parsed(works("predict", run, x, "--votes", files / "new.csv", *known)[0])) == N
     (files / "new.csv").write_text("task,worker,label\n001,w1,zebra\n")
     fails("predict", run, x, "--votes", files / "new.csv", words="class 'zebra' was not seen in training")
 

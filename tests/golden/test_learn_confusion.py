@@ -28,6 +28,7 @@ from crowdwise.learn.methods.trace import LogTrace, Trace  # noqa: E402
 from crowdwise.learn.methods.union_net import UnionNet, log_normaliser  # noqa: E402
 from crowdwise.learn.methods.vanilla import Vanilla  # noqa: E402
 from crowdwise.learn.optimizers import make_optimizers  # noqa: E402
+from crowdwise.learn.selection import hold_out  # noqa: E402
 from crowdwise.learn.tables import ConfusionTable, starting_logits  # noqa: E402
 from crowdwise.learn.volume import log_volume  # noqa: E402
 
@@ -402,3 +403,53 @@ def test_outlier_scores_are_in_the_result(tmp_path):
     assert (fitted.result_.extra["outlier"] > 0).all()
     fitted.save(tmp_path / "run")
     np.testing.assert_array_equal(CrowdClassifier.load(tmp_path / "run").predict(np.eye(3)), fitted.predict(np.eye(3)))
+
+
+@pytest.mark.parametrize("validation", [0.15, 0])
+def test_outliers_are_found_among_tasks_kept_aside_too(validation):
+    rng = np.random.default_rng(1)
+    n, m, k = 300, 6, 3
+    truth = rng.integers(k, size=n)
+    x = 3.0 * np.eye(k)[truth] + 0.5 * rng.normal(size=(n, k))
+    odd = rng.random(n) < 0.1
+    said = np.where(rng.random((n, m)) < 0.95, truth[:, None], rng.integers(k, size=(n, m)))
+    said[odd] = (truth[odd, None] + 1) % k
+    fitted = CrowdClassifier(
+        "linear", "coin_net", params={"scale": 4.0}, epochs=60, lr=1e-2, batch_size=64, validation=validation
+    ).fit(x, said)
+    score = fitted.result_.extra["outlier"]
+    aside = np.zeros(n, dtype=bool)
+    if validation:
+        aside = hold_out(Crowd.of(cw.Annotations.from_matrix(said)), validation, 0)[1].labelled.numpy()
+    for some in (aside, ~aside) if validation else (~aside,):
+        assert (score[some] > 0).all()
+        assert (score[some & odd][:, None] > score[some & ~odd]).mean() > 0.9
+    # one scale: those aside are no more and no less suspect than the others
+    if validation:
+        assert 0.2 < np.median(score[aside & odd]) / np.median(score[~aside & odd]) < 5
+        assert (score[odd][:, None] > score[~odd]).mean() > 0.9
+
+
+def test_scores_of_tasks_that_a_method_knows_nothing_of_are_missing():
+    """A method with a score of its own, which says nothing of labels kept aside."""
+    from crowdwise.learn.method import CrowdMethod
+
+    class Own(CCEM):
+        def task_scores(self):
+            return {"mine": torch.ones(9)}
+
+    crowd, _ = labels()
+    found = Own(crowd).scores_aside(torch.zeros(9, K), crowd, {})
+    assert found["mine"].isnan().all()
+    assert CrowdMethod.scores_aside(CCEM(crowd), torch.zeros(9, K), crowd, {}) == {}
+
+
+def test_conal_says_where_it_departs_from_its_authors():
+    from crowdwise.learn.methods import conal
+
+    crowd, _ = labels()
+    method = CoNAL(crowd, n_features=D)
+    assert [type(part) for part in method.of_task] == [nn.Linear, nn.ReLU, nn.Linear]
+    assert method.of_task[0].in_features == D  # what the last layer sees
+    assert "Departure" in conal.__doc__
+    assert "ReLU on what the classifier's last layer sees" in conal.__doc__

@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-from itertools import pairwise
-
 import numpy as np
 import pytest
 
@@ -28,7 +26,6 @@ from crowdwise.learn.methods.mbem import MBEM  # noqa: E402
 from crowdwise.learn.methods.raykar import Raykar  # noqa: E402
 from crowdwise.learn.methods.trace import LogTrace  # noqa: E402
 from crowdwise.learn.methods.two_stage import TwoStage  # noqa: E402
-from crowdwise.learn.methods.weighted_doctor_net import WeightedDoctorNet  # noqa: E402
 from crowdwise.learn.simplex import clip_simplex  # noqa: E402
 from crowdwise.learn.sweep import Sweep  # noqa: E402
 from crowdwise.learn.tables import said_log_mean  # noqa: E402
@@ -254,6 +251,38 @@ def test_two_stage_trains_on_the_aggregators_posterior():
     np.testing.assert_allclose(method.confusion(), result.confusion, atol=1e-6)
 
 
+def test_deep_bp_takes_the_accuracy_of_hammers():
+    votes, _ = small_crowd(n=60, m=30, per_task=3)
+    crowd = Crowd.of(votes)
+    found = []
+    for accuracy in (0.6, 0.95):
+        params = {"prior": "hammer_spammer", "hammer_accuracy": accuracy}
+        result = cw.BeliefPropagation(**params).fit(votes)
+        model = CrowdModel(mute(2, 3), DeepBP(crowd, **params))
+        train_still(model, CrowdData(np.ones((60, 2)), crowd), epochs=1)
+        np.testing.assert_allclose(model.method.target, result.posterior, atol=1e-6)
+        found.append(model.method.target)
+    assert not torch.allclose(*found, atol=0.05)
+
+
+@pytest.mark.parametrize("k", [2, 3])
+def test_what_the_clip_leaves_of_the_gradient(k):
+    """Surer than the clip: nothing of two classes; of three, the two others still have a slope, among themselves."""
+    votes, _ = small_crowd(n=1, m=3, k=k, per_task=3)
+    crowd = Crowd.of(votes)
+    method = DeepBP(crowd, clip=0.9, loss_on_clipped=True)
+    method.target = torch.tensor([[0.2] + [0.8] + [0.0] * (k - 2)])
+    logits = torch.tensor([[5.0] + [0.0] * (k - 1)], requires_grad=True)
+    batch = CrowdData(np.ones((1, 2)), crowd).batch(torch.arange(1))
+    method.loss(Output(logits), batch)["cross_entropy"].backward()
+    if k == 2:
+        assert torch.allclose(logits.grad, torch.zeros(1, 2), atol=1e-7)
+    else:
+        assert logits.grad[0, 1] < -1e-3 < 1e-3 < logits.grad[0, 2]
+    text = " ".join(DeepBP.__doc__.split())
+    assert "two classes then have no gradient at all; of more classes the others still have one" in text
+
+
 # ---------------------------------------------------------------- BayesDGC
 def numpy_ascent(votes, log_f, rounds, diagonal=5.0, off=2.0, classes=1.1):
     """Coordinate ascent of the same model, label by label."""
@@ -398,6 +427,60 @@ def test_mbem_by_hand():
     np.testing.assert_allclose(method.target, [[2 / 3, 1 / 3], [2 / 3, 1 / 3], [0, 1], [2 / 3, 1 / 3]], atol=1e-6)
 
 
+def mbem_run(epochs, rounds, criterion=None, **how):
+    """Train MBEM on planted features; the model, its predictions, and the epochs in which the net began anew."""
+    votes, truth = small_crowd(n=60, m=5)
+    crowd = Crowd.of(votes)
+    x = (np.eye(3, 4)[truth] + 0.5 * np.random.default_rng(2).normal(size=(60, 4))).astype(np.float32)
+    torch.manual_seed(0)
+    method = MBEM(crowd, rounds=rounds)
+    begun = [0]
+    usual = method.begin_epoch
+
+    def begin(sweep):
+        usual(Sweep(sweep.epoch, sweep.epochs, sweep.crowd, sweep.log_proba_of,
+                    lambda: (begun.append(sweep.epoch), sweep.restart())))  # fmt: skip
+
+    method.begin_epoch = begin
+    model = CrowdModel(nn.Linear(4, 3), method)
+    train(model, CrowdData(x, crowd), optimizer=torch.optim.Adam(model.net.parameters(), lr=0.05), epochs=epochs,
+          batch_size=20, criterion=criterion, **how)  # fmt: skip
+    with torch.no_grad():
+        return model, crowd, model.net(torch.from_numpy(x)).argmax(1), begun
+
+
+@pytest.mark.parametrize("best", [None, 1, 4])
+@pytest.mark.parametrize("rounds", [1, 2, 3])
+def test_mbems_confusions_are_those_of_the_classifier_that_is_kept(rounds, best):
+    """Of the last one, or of the one that a criterion has chosen, in whatever round it was trained."""
+    scores = iter(range(1, 8))
+    criterion = None if best is None else lambda _: -abs(next(scores) - best)
+    model, crowd, predicted, _ = mbem_run(7, rounds, criterion)
+    counts = np.full((5, 3, 3), 0.01)
+    np.add.at(counts, (crowd.worker.numpy(), predicted.numpy()[crowd.task.numpy()], crowd.label.numpy()), 1)
+    np.testing.assert_allclose(model.method.confusion(), counts / counts.sum(2, keepdims=True), atol=1e-5)
+
+
+@pytest.mark.parametrize(("epochs", "rounds"), [(6, 4), (7, 5), (9, 4), (10, 4), (10, 2), (5, 5), (3, 1)])
+def test_mbem_has_as_many_rounds_as_asked(epochs, rounds):
+    _, _, _, begun = mbem_run(epochs, rounds)
+    lengths = np.diff([*begun, epochs])
+    assert len(lengths) == rounds
+    assert lengths.max() - lengths.min() <= 1
+    with pytest.raises(ParameterError, match=f"mbem needs an epoch for each of its {epochs + 1} rounds, got {epochs}"):
+        mbem_run(epochs, epochs + 1)
+
+
+def test_a_refit_of_mbem_has_the_rounds_of_the_first_run():
+    votes, truth = small_crowd(n=60, m=5)
+    x = np.eye(3, 4)[truth] + 0.5 * np.random.default_rng(2).normal(size=(60, 4))
+    given = {"params": {"rounds": 5}, "epochs": 10, "lr": 0.05}
+    for seed in range(3):
+        chosen = cw.learn.CrowdClassifier("linear", "mbem", validation=0.2, seed=seed, **given).fit(x, votes)
+        refit = cw.learn.CrowdClassifier("linear", "mbem", refit=True, validation=0.2, seed=seed, **given).fit(x, votes)
+        assert len(refit.history_) == refit.history_.best_epoch == chosen.history_.best_epoch
+
+
 def test_raykars_sensitivity_and_specificity_have_beta_priors():
     """(a1 - 1 + sum mu y) / (a1 + a2 - 2 + sum mu) at the vote shares, and the like for the other class."""
     votes = cw.Annotations.from_arrays([0, 0, 1, 1, 2, 2], ["a", "b"] * 3, [1, 1, 0, 1, 0, 0], classes=range(2))
@@ -409,53 +492,3 @@ def test_raykars_sensitivity_and_specificity_have_beta_priors():
         specificity = (3 + ((1 - mu) * (1 - y)).sum()) / (4 + (1 - mu).sum())
         assert float(method.confusion()[worker, 1, 1]) == pytest.approx(sensitivity, abs=1e-6)
         assert float(method.confusion()[worker, 0, 0]) == pytest.approx(specificity, abs=1e-6)
-
-
-# ---------------------------------------------------------------- the weights of Weighted Doctor Net
-def test_weights_of_heads_find_the_best_mixture():
-    """Head 0 knows the classes, the others guess: at a full step EM's weights go to head 0, and never lose."""
-    k, n = 2, 40
-    truth = torch.arange(n) % k
-    task = np.repeat(np.arange(n), 2)
-    worker = np.tile([1, 2], n)  # head 0 never labels, so it may always speak
-    extra = np.array([0])
-    votes = cw.Annotations.from_arrays(
-        np.r_[task, extra], np.r_[worker, 0], np.r_[np.repeat(truth.numpy(), 2), truth[0]], classes=range(k)
-    )
-    crowd = Crowd.of(votes)
-    method = WeightedDoctorNet(crowd, n_features=2, rate=1.0)
-    with torch.no_grad():
-        method.heads.weight.weight[0] = torch.tensor([[2.0, 0.0], [0.0, 2.0]]).flatten()
-    batch = CrowdData(torch.nn.functional.one_hot(truth, k).float(), crowd).batch(torch.arange(n))
-    shares, losses = [], []
-    for _ in range(30):
-        out = Output(torch.zeros(n, k), batch.x)
-        losses.append(-float(method.classify(out)[torch.arange(n), truth].mean().detach()))
-        shares.append(float(method.shares()[0].detach()))
-        method.loss(out, batch)
-        with torch.no_grad():
-            method.end_step(batch)
-    assert shares[0] == pytest.approx(1 / 3)
-    assert shares[-1] > 0.95
-    assert all(later <= before + 1e-6 for before, later in pairwise(losses))
-
-
-def test_every_head_gets_its_turn_in_a_crowd_that_is_whole_in_every_batch():
-    """More workers than are graded in a step: after as many steps as there are turns, all weights have moved."""
-    m, k, n = 20, 2, 12
-    rng = np.random.default_rng(0)
-    task, worker = np.repeat(np.arange(n), m - 1), np.concatenate([np.delete(np.arange(m), i % m) for i in range(n)])
-    votes = cw.Annotations.from_arrays(
-        task, worker, rng.integers(k, size=len(task)), workers=range(m), classes=range(k)
-    )
-    crowd = Crowd.of(votes)
-    method = WeightedDoctorNet(crowd, n_features=2)
-    with torch.no_grad():
-        method.heads.weight.weight.normal_(generator=torch.Generator().manual_seed(0))
-    batch = CrowdData(rng.normal(size=(n, 2)), crowd).batch(torch.arange(n))
-    for _ in range(3):
-        method.loss(Output(torch.zeros(n, k), batch.x), batch)
-        with torch.no_grad():
-            method.end_step(batch)
-    heard = sorted({i % m for i in range(n)})  # a head is graded by tasks that its worker did not label
-    assert bool((method.log_weight[heard] != 0).all())

@@ -114,7 +114,7 @@ def loss_of(model, batch):
     return torch.stack(list(model(batch).values())).sum()
 
 
-def short_training(model, data, epochs=2):
+def short_training(model, data, epochs=3):
     optimizer = torch.optim.SGD(model.parameters(), lr=0.1)
     return train(model, data, optimizer=optimizer, epochs=epochs, batch_size=8)
 
@@ -330,7 +330,7 @@ def test_the_loss_falls_and_the_truth_comes_out(case):
 
 @every
 def test_one_seed_repeats_bit_by_bit_and_two_seeds_differ(case):
-    one, two, three = (trained(case, seed=seed, epochs=2)[0].state_dict() for seed in (0, 0, 1))
+    one, two, three = (trained(case, seed=seed, epochs=3)[0].state_dict() for seed in (0, 0, 1))
     assert all(torch.equal(one[name], two[name]) for name in one)
     assert any(not torch.equal(one[name], three[name]) for name in one)
 

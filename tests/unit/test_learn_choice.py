@@ -33,3 +33,19 @@ def test_the_method_that_models_workers_is_chosen_over_counting_votes():
 def test_one_fold_is_refused():
     with pytest.raises(ParameterError, match="at least 2"):
         choose(np.zeros((4, 1)), np.zeros((4, 2)), folds=1)
+
+
+def test_without_labels_kept_aside_there_is_nothing_to_choose_by():
+    x, votes = crowd_of_liars(60)
+    with pytest.raises(ParameterError, match="validation must be above 0"):
+        choose(x, votes, methods=("vanilla", "agg_net"), folds=2, settings={"validation": 0, "epochs": 1})
+
+
+def test_a_refit_does_not_hide_the_scores():
+    x, votes = crowd_of_liars(60)
+    both = [
+        choose(x, votes, methods=("vanilla", "agg_net"), folds=2, net="linear", settings={"epochs": 3, "refit": refit})
+        for refit in (False, True)
+    ]
+    assert both[1].table["score"].is_not_nan().all()
+    assert both[0].table.equals(both[1].table)

@@ -126,3 +126,30 @@ def test_mixed_precision(name):
     mixed, full = run(name, {}, fabric), run(name, {})
     assert mixed != full
     assert np.allclose(mixed, full, atol=0.03)
+
+
+@pytest.mark.parametrize("case", CASES, ids=["-".join([n, *p]) for n, p in CASES])
+def test_true_half_precision_of_the_net(case):
+    """The net is bfloat16; what counts labels and workers stays in single precision."""
+    from lightning_fabric import Fabric
+
+    fabric = Fabric(accelerator="cpu", devices=1, precision="bf16-true")
+    fabric.launch()
+    half, full = run(*case, fabric), run(*case)
+    assert half != full
+    assert np.allclose(half, full, atol=0.03)
+
+
+@pytest.mark.parametrize("method", ["ccem", "doctor_net"])
+def test_a_classifier_in_true_half_precision(method, tmp_path):
+    from lightning_fabric import Fabric
+
+    fabric = Fabric(accelerator="cpu", devices=1, precision="bf16-true")
+    fabric.launch()
+    x, votes = planted()
+    fitted = CrowdClassifier("mlp", method, epochs=4, validation=0.2, fabric=fabric).fit(x, votes)
+    assert {p.dtype for p in fitted.model_.net.parameters()} == {torch.bfloat16}
+    assert {p.dtype for p in fitted.model_.method.parameters()} == {torch.float32}
+    assert np.allclose(fitted.predict_proba(x).sum(1), 1, atol=1e-5)
+    fitted.save(tmp_path / "run")
+    assert np.allclose(CrowdClassifier.load(tmp_path / "run").predict_proba(x), fitted.predict_proba(x), atol=0.03)

@@ -15,7 +15,7 @@ from safetensors.torch import load_file  # noqa: E402
 from torch import nn  # noqa: E402
 
 import crowdwise as cw  # noqa: E402
-from crowdwise.learn import Crowd, CrowdData, CrowdModel, train  # noqa: E402
+from crowdwise.learn import Crowd, CrowdClassifier, CrowdData, CrowdModel, train  # noqa: E402
 from crowdwise.learn.classifier import method_class  # noqa: E402
 from crowdwise.learn.optimizers import make_optimizers  # noqa: E402
 from crowdwise.learn.selection import HeldOut, hold_out  # noqa: E402
@@ -119,3 +119,42 @@ def test_checkpoints_of_another_run_are_refused(tmp_path):
         run("ccem", {}, folder=tmp_path, resume=True)
     with pytest.raises(cw.ParameterError, match="resume=True needs folder="):
         run("ccem", {}, resume=True)
+
+
+@pytest.mark.parametrize(("method", "then", "now", "words"), [
+    ("ccem", {}, {"start": "votes"}, "start tanno, now votes"),
+    ("ccem", {"scale": 2.0}, {"scale": 3.0}, "scale 2.0, now 3.0"),
+    ("trace", {"strength": 0.01}, {"strength": 0.1}, "strength 0.01, now 0.1"),
+    ("max_mig", {"prior": (0.2, 0.3, 0.5)}, {"prior": (0.2, 0.4, 0.4)}, r"prior \[0.2, 0.3, 0.5\], now \[0.2, "),
+    ("known_confusion", {"confusion": np.eye(3)}, {"confusion": np.full((3, 3), 1 / 3)}, r"confusion \d+, now \d+"),
+    ("two_stage", {"params": {"smoothing": 0.1}, "aggregator": "dawid_skene"},
+     {"params": {"smoothing": 0.2}, "aggregator": "dawid_skene"}, r"params \{'smoothing': 0.1\}, now"),
+])  # fmt: skip
+def test_checkpoints_of_other_hyper_parameters_are_refused(tmp_path, method, then, now, words):
+    whole, _ = run(method, then, folder=tmp_path)
+    again, _ = run(method, then, folder=tmp_path, resume=True)
+    for name, value in whole.state_dict().items():
+        assert torch.equal(value, again.state_dict()[name]), name
+    with pytest.raises(cw.TrainingError, match=rf"another run \({words}"):
+        run(method, now, folder=tmp_path, resume=True)
+
+
+def test_checkpoints_of_other_data_or_optimizers_are_refused(tmp_path):
+    x, crowd = planted()
+
+    def fit(x=x, **given):
+        how = {"epochs": 2, "validation": 0, "folder": tmp_path, "resume": True, **given}
+        votes = cw.Annotations.from_arrays(crowd.task, crowd.worker, crowd.label)
+        return CrowdClassifier("linear", "ccem", **how).fit(x, votes)
+
+    fit(epochs=1)
+    assert len(fit().history_) == 2  # more epochs are more of the same run
+    for given, words in [
+        ({"weight_decay": 0.1}, "other settings of the optimizers"),
+        ({"balance": True}, "other weights"),
+        ({"x": x + 1}, "other features"),
+        ({"validation": 0.2}, "labels 390, now 312"),
+        ({"batch_size": 7}, "batch_size 128, now 7"),
+    ]:
+        with pytest.raises(cw.TrainingError, match=f"another run .*{words}"):
+            fit(**given)

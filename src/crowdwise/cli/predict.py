@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 import sys
+from enum import StrEnum
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated, Any
+from typing import TYPE_CHECKING, Annotated, Any, Literal
 
 import typer
 
@@ -17,6 +18,13 @@ if TYPE_CHECKING:
     import polars as pl
 
 
+class UnknownWorkers(StrEnum):
+    """What becomes of votes by workers who were not there at the training."""
+
+    error = "error"
+    average = "average"
+
+
 @reads_votes
 def predict(
     folder: Annotated[Path, typer.Argument(help="A folder that train wrote.", metavar="DIR", show_default=False)],
@@ -27,6 +35,10 @@ def predict(
             "--votes", help="Votes on these tasks by workers of the training.", metavar="VOTES", show_default=False
         ),
     ] = None,
+    unknown_workers: Annotated[
+        UnknownWorkers,
+        typer.Option("--unknown-workers", help="New workers: an error, or taken for the crowd's average worker."),
+    ] = UnknownWorkers.error,
     asked: Asked = USUAL,
     device: Annotated[str, typer.Option("--device", help="cpu, cuda, cuda:1, mps ...")] = "cpu",
     output: Annotated[
@@ -53,7 +65,11 @@ def predict(
         said = asked.read(votes).annotations
         tell_ledger(said.ledger)
     with naming(features, votes):
-        proba = classifier.predict_proba(x) if said is None else classifier.forecast_proba(x, said, tasks=tasks)
+        if said is None:
+            proba = classifier.predict_proba(x)
+        else:
+            how: Literal["average", "error"] = "average" if unknown_workers is UnknownWorkers.average else "error"
+            proba = classifier.forecast_proba(x, said, tasks=tasks, unknown_workers=how)
     names = tasks if tasks is not None else (range(len(x)) if said is None else said.tasks)
     frame = table(classifier.class_names_, names, proba)
     text = to_csv(frame, output)

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass, fields
+from dataclasses import dataclass, fields, replace
 from functools import cached_property
 from typing import Any
 
@@ -43,6 +43,19 @@ class CrowdBatch:
         }
         return CrowdBatch(**moved)
 
+    def only(self, labels: Tensor) -> CrowdBatch:
+        """The same tasks with only these labels (a mask over labels); totals stay those of the whole batch."""
+        kept: dict[str, Any] = {n: getattr(self, n)[labels] for n in ("row", "worker", "label", "weight", "place")}
+        return replace(self, **kept)
+
+    def wide(self) -> CrowdBatch:
+        """The same batch, its weights in single precision at least: a reduced one cannot count labels."""
+        if self.weight.element_size() >= 4:
+            return self
+        names = ("weight", "task_weight", "label_total", "task_total")
+        changed: dict[str, Any] = {name: at_least_single(getattr(self, name)) for name in names}
+        return replace(self, **changed)
+
     @cached_property
     def present(self) -> tuple[Tensor, Tensor]:
         """The workers who said something, and for each label the position of its worker among them."""
@@ -75,5 +88,10 @@ class CrowdBatch:
 
     def votes(self, n_classes: int) -> Tensor:
         """Weight of the votes for each class: B, K."""
-        cells = torch.zeros(len(self) * n_classes, device=self.weight.device)
+        cells = self.weight.new_zeros(len(self) * n_classes)
         return cells.index_add(0, self.row * n_classes + self.label, self.weight).view(len(self), n_classes)
+
+
+def at_least_single(values: Tensor) -> Tensor:
+    """Numbers of half precision as single precision, all others as they are."""
+    return values.float() if values.is_floating_point() and values.element_size() < 4 else values

@@ -16,7 +16,7 @@ from torch.optim import Optimizer
 
 from ..errors import TrainingError
 
-FORMAT = 1
+FORMAT = 2
 
 
 def write(folder: Path, name: str, tensors: Mapping[str, Tensor], facts: Mapping[str, Any]) -> None:

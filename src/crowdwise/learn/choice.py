@@ -44,11 +44,14 @@ def choose(
     """
     if folds < 2:
         raise ParameterError(f"folds must be at least 2, got {folds}; one split cannot tell good methods apart")
+    how = {**(settings or {}), "refit": False}  # the score is that of the run that keeps labels aside
+    if not how.get("validation", 0.15):
+        raise ParameterError("choose compares methods by labels kept aside; validation must be above 0, got 0")
     rows = []
     for name in dict.fromkeys(methods):
         learner(name)
         for seed in range(folds):
-            fitted = CrowdClassifier(net, name, **{**(settings or {}), "seed": seed}).fit(X, votes, tasks=tasks)
+            fitted = CrowdClassifier(net, name, **{**how, "seed": seed}).fit(X, votes, tasks=tasks)
             score = fitted.history_["score"]
             epoch = fitted.history_.best_epoch or len(fitted.history_)
             rows.append({"method": name, "fold": seed, "score": max(score), "epochs": epoch})

@@ -4,10 +4,11 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from copy import deepcopy
+from dataclasses import replace
 from importlib import import_module
 from inspect import signature
 from pathlib import Path
-from typing import Any, Self
+from typing import Any, Literal, Self
 
 import numpy as np
 import numpy.typing as npt
@@ -26,10 +27,11 @@ from .data import CrowdData, FeatureError, as_features
 from .estimator import Estimator, not_fitted
 from .history import History
 from .loop import train
-from .method import CrowdMethod, CrowdModel, last_linear
+from .method import CrowdMethod, CrowdModel
 from .methods.known_confusion import aligned
 from .optimizers import make_optimizers
 from .outcome import outcome
+from .probe import last_linear
 from .selection import HeldOut, Kind, hold_out
 from .sweep import sweep_both
 from .votes import annotations_for
@@ -131,9 +133,8 @@ class CrowdClassifier(Estimator):
             worker_lr=d.worker_lr if self.worker_lr is None else self.worker_lr,
             weight_decay=d.weight_decay if self.weight_decay is None else self.weight_decay,
         )
-        size = self.batch_size if self.batch_size is not None else (d.batch_size or len(data))
         self.history_: History = train(
-            self.model_, data, optimizer=optimizers, epochs=epochs or self.epochs, batch_size=size,
+            self.model_, data, optimizer=optimizers, epochs=self.epochs, batch_size=self.batch_size, stop_after=epochs,
             criterion=criterion, patience=None if refitting else self.patience, callbacks=self.callbacks,
             fabric=self.fabric, folder=self.folder if final else None, every=self.every, resume=self.resume and final,
             seed=self.seed,
@@ -175,8 +176,9 @@ class CrowdClassifier(Estimator):
                 raise ParameterError(f"{self.method} has no parameter {name!r}; it has {', '.join(known) or 'none'}")
         if isinstance(params.get("confusion"), Result):  # matched by names, not by position
             params["confusion"] = aligned(params["confusion"], self.workers_, self.class_names_)
-        if cls.needs_features:
-            params["n_features"] = last_linear(net).in_features
+        if cls.needs_features:  # the layer is found by running the net
+            example = torch.zeros(1, *self.input_shape_, dtype=torch.int64)
+            params["n_features"] = last_linear(net, example).in_features
         return cls(crowd, **params)
 
     def _device(self) -> torch.device:
@@ -199,13 +201,20 @@ class CrowdClassifier(Estimator):
         best = self.predict_proba(X).argmax(axis=1)
         return np.asarray(self.classes_[best])
 
-    def forecast_proba(self, X: Any, votes: Any, *, tasks: Any = None) -> F8:
-        """p(class | x, labels): what features and crowd say together, for workers seen in training."""
+    def forecast_proba(
+        self, X: Any, votes: Any, *, tasks: Any = None, unknown_workers: Literal["error", "average"] = "error"
+    ) -> F8:
+        """p(class | x, labels): what features and crowd say together.
+
+        `unknown_workers="average"` takes workers who were not there at the training for the crowd's mean worker.
+        """
+        if unknown_workers not in ("error", "average"):
+            raise ParameterError(f"unknown_workers must be 'error' or 'average', got {unknown_workers!r}")
         if "forecast" not in learner(self.method).can:
             raise ParameterError(f"{self.method} has no forecaster; predict_proba is all it knows")
-        return self._sweep(X, (votes, tasks))[1]
+        return self._sweep(X, (votes, tasks, unknown_workers == "average"))[1]
 
-    def _sweep(self, X: Any, said: tuple[Any, Any] | None) -> tuple[F8, F8]:
+    def _sweep(self, X: Any, said: tuple[Any, Any, bool] | None) -> tuple[F8, F8]:
         if not hasattr(self, "model_"):
             raise not_fitted("CrowdClassifier")
         x = as_features(X)
@@ -223,19 +232,23 @@ class CrowdClassifier(Estimator):
         log_proba, posterior = sweep_both(self.model_, data, self._device())
         return tuple(p.cpu().double().numpy() for p in (log_proba.exp(), posterior))  # type: ignore[return-value]
 
-    def _crowd(self, votes: Any, tasks: Any, n: int) -> Crowd:
-        """New votes in the codes of training."""
+    def _crowd(self, votes: Any, tasks: Any, strangers: bool, n: int) -> Crowd:
+        """New votes in the codes of training; a stranger, where they are welcome, has a code beyond them."""
         found, names = annotations_for(votes, tasks, n)
         parts = []
         for what, old, new in (("worker", self.workers_, found.workers), ("class", self.class_names_, found.classes)):
             at, known = lookup(old, new if new.dtype == old.dtype else new.cast(old.dtype, strict=False))
-            if not known.all():
-                raise DataError(f"{what} {quote(new.filter(pl.Series(~known)))} was not seen in training")
-            parts.append(torch.from_numpy(at.astype(np.int64)))
+            if not known.all() and not (strangers and what == "worker"):
+                hint = "; unknown_workers='average' (--unknown-workers average) takes them for the crowd's mean worker"
+                raise DataError(
+                    f"{what} {quote(new.filter(pl.Series(~known)))} was not seen in training{hint * (what == 'worker')}"
+                )
+            parts.append(torch.from_numpy(np.where(known, at, len(old)).astype(np.int64)))
         crowd = Crowd.of(found, names)
-        fields = dict(vars(crowd), worker=parts[0][crowd.worker], label=parts[1][crowd.label])
-        fields |= {"n_workers": len(self.workers_), "n_classes": len(self.classes_)}
-        return Crowd(**{name: fields[name] for name in Crowd.__dataclass_fields__})
+        return replace(
+            crowd, worker=parts[0][crowd.worker], label=parts[1][crowd.label], n_workers=len(self.workers_) + 1,
+            n_classes=len(self.classes_),
+        )  # fmt: skip
 
     # ---------------------------------------------------------------- saving
     def save(self, folder: str | Path, *, force: bool = False) -> None:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import warnings
 from collections.abc import Iterator
 from typing import Any
 
@@ -10,9 +11,12 @@ import torch
 from torch import Tensor
 from torch.utils.data import Dataset, default_collate
 
-from ..errors import DataError
+from ..errors import DataError, ParameterError
 from .batch import CrowdBatch
 from .crowd import Crowd
+from .probe import as_floats
+
+PIECE = 1 << 22  # numbers that are checked at a time
 
 
 class CrowdData:
@@ -45,6 +49,8 @@ class CrowdData:
 
     def steps(self, size: int) -> int:
         """Number of batches in an epoch. A task left over joins the last batch: batch norm cannot take one alone."""
+        if size < 1:
+            raise ParameterError(f"batch_size must be at least 1, got {size}")
         full, rest = divmod(int(self.crowd.labelled.sum()), size)
         return full + (rest > 1 or (rest == 1 and not full))
 
@@ -81,7 +87,7 @@ class CrowdData:
     def take(self, rows: Tensor) -> Tensor:
         """Features of these tasks."""
         if isinstance(self.x, Tensor):
-            return self.x[rows].float()  # bytes of images stay bytes until they are needed
+            return as_floats(self.x[rows])  # bytes of images stay bytes until they are needed
         items = [self.x[int(i)] for i in rows]
         batch = default_collate([item[0] if isinstance(item, tuple | list) else item for item in items])
         if not isinstance(batch, Tensor):
@@ -111,10 +117,18 @@ def as_features(x: Any) -> Tensor | Dataset[Any]:
             raise FeatureError(f"features must be numbers ({error}); encode text or categories first") from None
     if array.dtype.kind not in "fiub":
         raise FeatureError(f"features must be numbers, got {array.dtype}; encode text or categories first")
-    if array.dtype.kind == "f" and array.dtype.itemsize > 4:
-        array = array.astype(np.float32)
-    array = np.ascontiguousarray(array)
-    return _checked(torch.from_numpy(array if array.flags.writeable else array.copy()))
+    return _checked(_shared(array))
+
+
+def _shared(array: np.ndarray[Any, Any]) -> Tensor:
+    """The array as a tensor on the same memory, wherever torch can: a file mapped into memory stays on the disk."""
+    if array.dtype.itemsize > 8 or not array.dtype.isnative or any(step < 0 for step in array.strides):
+        array = np.ascontiguousarray(
+            array, dtype=np.float32 if array.dtype.kind == "f" else array.dtype.newbyteorder("=")
+        )
+    with warnings.catch_warnings():  # torch warns of memory that must not be written to; features are only read
+        warnings.filterwarnings("ignore", message=".*not writable", category=UserWarning)
+        return torch.from_numpy(array)
 
 
 def _checked(x: Tensor) -> Tensor:
@@ -122,8 +136,10 @@ def _checked(x: Tensor) -> Tensor:
         raise FeatureError(f"features must have a row a task, got shape {tuple(x.shape)}. Reshape your data")
     if x[:1].numel() == 0 and len(x):
         raise FeatureError(f"0 feature(s) (shape={tuple(x.shape)}) while a minimum of 1 is required.")
-    if x.is_floating_point():
-        bad = (~torch.isfinite(x.flatten(1))).any(1)
+    if x.is_floating_point() and len(x):
+        # As singles, which is what the net will see, and a piece at a time: it may be larger than memory.
+        rows = max(1, PIECE // max(1, x[0].numel()))
+        bad = torch.cat([~torch.isfinite(part.float().flatten(1)).all(1) for part in torch.split(x, rows)])
         if bad.any():
             row = int(bad.nonzero()[0])
             raise FeatureError(

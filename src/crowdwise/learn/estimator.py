@@ -10,10 +10,13 @@ import numpy as np
 import numpy.typing as npt
 
 from ..errors import ParameterError
+from .data import FeatureError
 
 
 class Estimator:
     """Parameters are the constructor's arguments, kept as they came; what `fit` learns ends in an underscore."""
+
+    classes_: npt.NDArray[Any]
 
     def predict(self, X: Any) -> npt.NDArray[Any]:
         """The class of every row."""
@@ -34,7 +37,18 @@ class Estimator:
 
     def score(self, X: Any, y: Any) -> float:
         """Share of the rows whose class is y, the truth: one value a row."""
-        return float(np.mean(self.predict(X) == np.asarray(y)))
+        said, truth = self.predict(X), np.asarray(y)
+        if truth.shape != said.shape:
+            raise FeatureError(
+                f"y has shape {truth.shape}, but X has {len(said):,} rows; one true class a row is needed"
+            )
+        same = as_kind_of(truth, said)
+        if len(said) and not np.isin(same, self.classes_).any():
+            raise FeatureError(
+                f"no true class in y, such as {truth.tolist()[0]!r}, is one of the training's, such as "
+                f"{self.classes_.tolist()[0]!r}"
+            )
+        return float(np.mean(said == same))
 
     def __repr__(self) -> str:
         defaults = {name: p.default for name, p in signature(type(self).__init__).parameters.items()}
@@ -53,6 +67,20 @@ class Estimator:
             classifier_tags=ClassifierTags(),
             input_tags=InputTags(three_d_array=True),
         )
+
+
+def as_kind_of(values: npt.NDArray[Any], like: npt.NDArray[Any]) -> npt.NDArray[Any]:
+    """Values as text or numbers, as the others are: 3, 3.0 and "3" are one class, however a file wrote it."""
+    text = like.dtype.kind in "OUS"
+    if text == (values.dtype.kind in "OUS"):
+        return values
+    if text:
+        whole = values.dtype.kind == "f" and bool((values == np.round(values)).all())
+        return (values.astype(np.int64) if whole else values).astype(str)
+    try:
+        return values.astype(np.float64)
+    except ValueError:
+        return values
 
 
 def not_fitted(name: str) -> ParameterError:

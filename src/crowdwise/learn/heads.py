@@ -1,4 +1,4 @@
-"""One linear head per worker, applied to the tasks that he labelled and to no others."""
+"""One linear head per worker, applied to the tasks that they labelled and to no others."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ from .tables import WorkerTable
 
 
 class WorkerHeads(nn.Module):
-    """weight[worker, output, feature] and bias[worker, output]; gradients of large tables are sparse."""
+    """weight[worker, output, feature] and bias[worker, output], as tables of their own."""
 
     def __init__(self, weight: Tensor, bias: Tensor, *, sparse: bool | None = None) -> None:
         super().__init__()

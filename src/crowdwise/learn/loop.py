@@ -7,7 +7,6 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
-from zlib import crc32
 
 import torch
 from torch import Tensor, nn
@@ -20,8 +19,10 @@ from .callbacks import Callback
 from .data import CrowdData
 from .history import History
 from .method import CrowdModel
-from .optimizers import make_optimizers
+from .optimizers import LazyAdam, make_optimizers, suit_tables
 from .processes import Shared, Solo
+from .runfacts import differences, run_facts
+from .schedule import Pace, Schedules
 from .sweep import Sweep, sweep_log_proba
 
 Criterion = Callable[[CrowdModel], float]
@@ -34,7 +35,8 @@ def train(
     optimizer: Optimizer | Sequence[Optimizer] | None = None,
     epochs: int | None = None,
     batch_size: int | None = None,
-    scheduler: LRScheduler | None = None,
+    scheduler: LRScheduler | Sequence[LRScheduler] | None = None,
+    scheduler_pace: Pace | None = None,
     criterion: Criterion | None = None,
     patience: int | None = None,
     callbacks: Sequence[Callback] = (),
@@ -42,36 +44,43 @@ def train(
     folder: str | Path | None = None,
     every: int | None = None,
     resume: bool = False,
+    stop_after: int | None = None,
     seed: int = 0,
 ) -> History:
-    """Train the model in place and return what happened.
+    """Train the model in place, leave it in evaluation mode, and return what happened.
 
     Where you say nothing, the method's paper decides: epochs, batch size, learning rates. `criterion(model)`, higher is
     better, is asked after every epoch: the weights of the best epoch are kept, and `patience` epochs without a better
-    one end the training. `folder` takes a checkpoint after every epoch and every `every` steps; `resume=True` goes on
-    from it to the same weights as an uninterrupted run.
+    one end the training. OneCycleLR and CyclicLR step with every batch, other schedulers with every epoch, unless
+    `scheduler_pace` says "batch" or "epoch"; ReduceLROnPlateau watches the criterion, or else the loss. `folder` takes
+    a checkpoint after every epoch and every `every` steps; `resume=True` goes on from it to the same weights as an
+    uninterrupted run. `stop_after` ends a training of `epochs` early, as if it were interrupted there.
     A launched Lightning `fabric` brings devices, precision and processes.
     """
     defaults = model.method.defaults
     epochs = defaults.epochs if epochs is None else epochs
-    size = batch_size or defaults.batch_size or max(len(data), 1)
-    for name, value in (("epochs", epochs), ("batch_size", size)):
-        if value < 1:
+    size = (defaults.batch_size or max(len(data), 1)) if batch_size is None else batch_size
+    asked = {"epochs": epochs, "batch_size": size, "patience": patience, "every": every, "stop_after": stop_after}
+    for name, value in asked.items():
+        if value is not None and value < 1:
             raise ParameterError(f"{name} must be at least 1, got {value}")
     if not bool(data.crowd.labelled.any()):
         raise ParameterError("none of the tasks has a label; there is nothing to learn from")
     processes = Solo(next(model.parameters()).device) if fabric is None else Shared(fabric)
+    schedules = Schedules(scheduler, scheduler_pace, data.steps(size), epochs, criterion is not None)
     if optimizer is None:
         chosen = make_optimizers(
             model, lr=defaults.lr, worker_lr=defaults.worker_lr, weight_decay=defaults.weight_decay
         )
     else:
         chosen = [optimizer] if isinstance(optimizer, Optimizer) else list(optimizer)
+        if not any(isinstance(each, LazyAdam | torch.optim.SparseAdam) for each in chosen):
+            suit_tables(model, lazy=False)
     with torch.random.fork_rng(devices=[]):
         torch.manual_seed(seed + processes.rank)
         wrapped, chosen = processes.setup(model, chosen)
-        loop = _Loop(model, wrapped, data, chosen, scheduler, processes, epochs, size, criterion, patience,
-                     list(callbacks), None if folder is None else Path(folder), every, seed)  # fmt: skip
+        loop = _Loop(model, wrapped, data, chosen, schedules, processes, epochs, size, criterion, patience,
+                     list(callbacks), None if folder is None else Path(folder), every, seed, stop_after)  # fmt: skip
         if resume:
             loop.restore()
         return loop.run()
@@ -85,7 +94,7 @@ class _Loop:
     wrapped: nn.Module
     data: CrowdData
     optimizers: list[Optimizer]
-    scheduler: LRScheduler | None
+    schedules: Schedules
     processes: Solo | Shared
     epochs: int
     size: int
@@ -95,6 +104,7 @@ class _Loop:
     folder: Path | None
     every: int | None
     seed: int
+    stop_after: int | None = None
     history: History = field(default_factory=History)
     epoch: int = 0
     step: int = 0
@@ -104,20 +114,29 @@ class _Loop:
     start: dict[str, Tensor] = field(default_factory=dict)
 
     def __post_init__(self) -> None:
-        self.first_lr = [float(group["lr"]) for each in self.optimizers for group in each.param_groups]
+        # As they begin: a schedule moves them, and a checkpoint will put them back.
+        self.facts = run_facts(self.model, self.data, self.optimizers, self.schedules.all, self.criterion, {
+            "seed": self.seed, "batch_size": self.size, "processes": self.processes.world,
+            **({"epochs": self.epochs} if self.model.method.restarts else {}),
+        })  # fmt: skip
 
     def run(self) -> History:
         """All epochs, then the best weights."""
         if self.model.method.restarts and not self.start:
             self.start = _copy(self.model.net.state_dict())
         try:
-            while self.epoch < self.epochs and not self.history.stopped_early:
+            last = min(self.epochs, self.stop_after or self.epochs)
+            while self.epoch < last and not self.history.stopped_early:
                 self._epoch()
         finally:
             for callback in self.callbacks if self.processes.rank == 0 else ():
                 callback.close()
         if self.best:
             self.model.load_state_dict(self.best)
+        with torch.no_grad():
+            self.model.method.finish(self._sweep())
+        self.processes.agree(self.model.method)
+        self.wrapped.eval()
         return self.history
 
     def _epoch(self) -> None:
@@ -154,6 +173,7 @@ class _Loop:
         self.processes.backward(loss)
         for optimizer in self.optimizers:
             optimizer.step()
+        self.schedules.batch()
         with torch.no_grad():
             self.model.method.end_step(batch)
         for name, term in [("loss", loss), *terms.items()]:
@@ -172,8 +192,7 @@ class _Loop:
         best = self.history.best_epoch
         if self.patience is not None and best is not None and self.epoch + 1 - best >= self.patience:
             self.history.stopped_early = True
-        if self.scheduler is not None:
-            self.scheduler.step()
+        self.schedules.epoch(row["loss"], row.get("score"))
         if self.processes.rank == 0:
             asked = [callback.epoch(self.history) for callback in self.callbacks]  # every one of them is called
             self.history.stopped_early |= any(asked)
@@ -215,8 +234,7 @@ class _Loop:
         facts = {
             "epoch": self.epoch, "step": self.step, "sums": self.sums, "history": self.history.to_dict(),
             "best_score": None if self.best_score == float("-inf") else self.best_score, "optimizers": optimizers,
-            "run": self._run_facts(),
-            "scheduler": None if self.scheduler is None else _plain(self.scheduler.state_dict()),
+            "run": self.facts, "schedulers": [_plain(each.state_dict()) for each in self.schedules.all],
         }  # fmt: skip
         checkpoint.write(self.folder, "last", tensors, facts)
 
@@ -227,11 +245,10 @@ class _Loop:
         if not (self.folder / "last.json").exists():
             return
         tensors, facts = checkpoint.read(self.folder, "last")
-        then, now = facts["run"], self._run_facts()
-        other = [f"{name} {then.get(name)}, now {now[name]}" for name in now if then.get(name) != now[name]]
+        other = differences(facts["run"], self.facts)
         if other:
             raise TrainingError(
-                f"{self.folder} holds a checkpoint of another run ({'; '.join(other)}); "
+                f"{self.folder} holds a checkpoint of another run ({other}); "
                 "use the same data and parameters, or another folder"
             )
         try:
@@ -246,18 +263,8 @@ class _Loop:
         self.epoch, self.step, self.sums = facts["epoch"], facts["step"], facts["sums"]
         self.history = History.of(facts["history"])
         self.best_score = float("-inf") if facts["best_score"] is None else facts["best_score"]
-        if self.scheduler is not None and facts["scheduler"] is not None:
-            self.scheduler.load_state_dict(facts["scheduler"])
-
-    def _run_facts(self) -> dict[str, Any]:
-        """What must be the same for a run to be resumed."""
-        crowd = self.data.crowd
-        return {
-            "method": self.model.method.name, "seed": self.seed, "batch_size": self.size, "tasks": crowd.n_tasks,
-            "labels": len(crowd), "workers": crowd.n_workers, "classes": crowd.n_classes,
-            "said": crc32(crowd.label.numpy().tobytes(), crc32(crowd.worker.numpy().tobytes())),
-            "lr": self.first_lr, "processes": self.processes.world,
-        }  # fmt: skip
+        for scheduler, state in zip(self.schedules.all, facts["schedulers"], strict=True):
+            scheduler.load_state_dict(state)
 
 
 def _copy(state: dict[str, Tensor]) -> dict[str, Tensor]:

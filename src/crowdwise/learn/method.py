@@ -2,17 +2,20 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from functools import cached_property
-from typing import Any, ClassVar
+from inspect import signature
+from typing import Any, ClassVar, Self, cast
 
 import torch
 from torch import Tensor, nn
 
-from ..errors import DataError, ParameterError
-from .batch import CrowdBatch
+from ..errors import DataError
+from .batch import CrowdBatch, at_least_single
 from .crowd import Crowd
+from .probe import as_wanted, linear_layers, takes_whole_numbers
+from .probe import last_linear as last_linear  # it has always been found here
 from .sweep import Sweep
 
 
@@ -47,7 +50,9 @@ class CrowdMethod(nn.Module):
     """A model of the workers and a loss. Subclasses write `loss`; everything else has a default.
 
     A constructor takes the Crowd (its shape, and its labels to start from) and keyword hyper-parameters; whatever
-    changes in training is a parameter or a buffer, so that the state dict is the whole state.
+    changes in training is a parameter or a buffer, so that the state dict is the whole state. `heard[worker, class]` is
+    the weight of each worker's labels in training on tasks that the votes say are of that class. One rule for those who
+    have none: a regulariser leaves them out (`seen`), and their labels count as the crowd's mean worker's (`forecast`).
     """
 
     name: ClassVar[str]
@@ -55,10 +60,26 @@ class CrowdMethod(nn.Module):
     needs_features: ClassVar[bool] = False  # then the constructor also takes n_features=
     random_start: bool = False  # workers begin at random: to rename them is to start elsewhere
     restarts: ClassVar[bool] = False  # asks the sweep to give the net its first weights back
+    given: dict[str, Any]  # the hyper-parameters by name, defaults included
+    heard: Tensor
+
+    def __new__(cls, *args: Any, **params: Any) -> Self:
+        """Keeps what the constructor was given: a run is resumed only with the same."""
+        self = super().__new__(cls)
+        try:
+            found = signature(cls.__init__).bind_partial(self, *args, **params)
+        except TypeError:  # which the constructor itself says better
+            return self
+        found.apply_defaults()
+        object.__setattr__(self, "given", dict(list(found.arguments.items())[2:]))  # without self and crowd
+        return self
 
     def __init__(self, crowd: Crowd) -> None:
         super().__init__()
         self.n_workers, self.n_classes = crowd.n_workers, crowd.n_classes
+        of_class = crowd.soft_majority[crowd.task] * crowd.weight[:, None]
+        heard = torch.zeros(crowd.n_workers, crowd.n_classes).index_add(0, crowd.worker, of_class)
+        self.register_buffer("heard", heard)
 
     def loss(self, out: Output, batch: CrowdBatch) -> dict[str, Tensor]:
         """The terms of the loss by name; over the processes that share a batch they add up to the whole."""
@@ -74,13 +95,61 @@ class CrowdMethod(nn.Module):
         """log p(class | x) of the trained classifier: B, K."""
         return out.log_proba
 
+    def finish(self, sweep: Sweep) -> None:
+        """After training, with the weights that are kept in place: what must belong to this very classifier."""
+
+    def forecast(self, out: Output, batch: CrowdBatch) -> Tensor | None:
+        """`posterior`, in which labels of workers unseen in training (or of codes beyond them) count as the mean's."""
+        last = max(self.n_workers - 1, 0)
+        seen = (batch.worker <= last) & (self.heard.sum(1) > 0)[batch.worker.clamp_max(last)]
+        if bool(seen.all()):
+            return self.posterior(out, batch)
+        found = self.posterior(out, batch.only(seen))
+        if found is None:
+            return None
+        strangers = batch.only(~seen)
+        said = self.said_on_average(out, strangers)
+        return (
+            found if said is None else torch.softmax(found.clamp_min(1e-30).log() + strangers.sum_by_task(said), dim=1)
+        )
+
+    def said_on_average(self, out: Output, batch: CrowdBatch) -> Tensor | None:  # noqa: ARG002
+        """log p(label | class) of every label, were it the crowd's mean worker's: A, K."""
+        mean = self.mean_confusion()
+        return None if mean is None else _log(mean).T.index_select(0, batch.label)
+
+    def mean_confusion(self) -> Tensor | None:
+        """The mean confusion of the workers seen in training, by their shares: true, observed."""
+        confusion = self.confusion()
+        return None if confusion is None else self.mean_of(confusion)
+
+    def mean_of(self, confusion: Tensor) -> Tensor:
+        """The mean over workers of confusion[worker, true, observed], each row by the workers' shares of the class."""
+        return torch.einsum("wk,wkl->kl", self.shares_of_labels().to(confusion), confusion)
+
+    def shares_of_labels(self) -> Tensor:
+        """Each worker's share of the training labels on tasks of a class: worker, class.
+
+        By class: the rows of a matrix that a worker's few labels say nothing of are not the crowd's.
+        """
+        seen = (self.heard.sum(1, keepdim=True) > 0).to(self.heard)
+        heard = torch.where(self.heard.sum(0) > 0, self.heard, seen if bool(seen.any()) else torch.ones_like(seen))
+        return heard / heard.sum(0)
+
+    def seen(self) -> Tensor:
+        """The workers who have labels in training: a regulariser must not speak of others, whom nothing opposes."""
+        return self.heard.sum(1).nonzero().squeeze(1)
+
     def posterior(self, out: Output, batch: CrowdBatch) -> Tensor | None:
-        """p(class | x, labels), the data-crowds forecaster: B, K. By default classifier × confusions, normalised."""
+        """p(class | x, labels), the data-crowds forecaster: B, K. By default classifier × confusions, normalised.
+
+        Only workers seen in training are asked for; `forecast` looks after the others.
+        """
         found, _ = batch.present
         confusion = self.confusion()
         if confusion is None:
             return None
-        log_confusion = confusion.index_select(0, found).clamp_min(1e-12).log()
+        log_confusion = _log(confusion.index_select(0, found))
         return torch.softmax(self.classify(out) + batch.evidence(log_confusion), dim=1)
 
     def confusion(self) -> Tensor | None:
@@ -90,6 +159,24 @@ class CrowdMethod(nn.Module):
     def task_scores(self) -> dict[str, Tensor]:
         """What else the method knows of every training task, by name: task. It goes into the Result's extra."""
         return {}
+
+    def scores_aside(self, log_proba: Tensor, aside: Crowd, how: Mapping[str, Any]) -> dict[str, Tensor]:  # noqa: ARG002
+        """The same of tasks whose labels, `aside`, were not trained on, in a training that went as `how` says.
+
+        log_proba[task, class] is what the classifier says. By default nothing is known: nan.
+        """
+        return {name: torch.full_like(values, torch.nan) for name, values in self.task_scores().items()}
+
+    def _apply(self, fn: Callable[[Tensor], Tensor], recurse: bool = True) -> Self:
+        """Moves the method wherever it is told, but never to half precision, which cannot count labels."""
+
+        def move(values: Tensor) -> Tensor:
+            moved = fn(values)
+            narrow = values.is_floating_point() and moved.element_size() < 4 <= values.element_size()
+            return values.to(moved.device) if narrow else moved
+
+        super()._apply(move, recurse)  # type: ignore[no-untyped-call]
+        return self
 
     def param_groups(self, net: nn.Module) -> list[dict[str, Any]]:
         """Groups for the optimizer; `lr` and `weight_decay` are filled in where a group is silent.
@@ -106,13 +193,15 @@ class CrowdModel(nn.Module):
     def __init__(self, net: nn.Module, method: CrowdMethod) -> None:
         super().__init__()
         self.net, self.method = net, method
-        self._seen: list[Tensor] = []
-        if method.needs_features:
-            last_linear(net).register_forward_pre_hook(self._tap)
+        self._tapping, self._seen = False, cast("Tensor | None", None)
+        self._whole: bool | None = None
+        # Of all linear layers, the one that runs last: the order of declaration says nothing.
+        for layer in linear_layers(net) if method.needs_features else ():
+            layer.register_forward_pre_hook(self._tap)
 
     def forward(self, batch: CrowdBatch) -> Mapping[str, Tensor]:
         """The terms of the loss on a batch."""
-        terms = self.method.loss(self.output(batch.x), batch)
+        terms = self.method.loss(self.output(batch.x), batch.wide())
         if len(batch):
             return terms
         # A process whose part of a small batch is empty: the others wait for its gradient of every parameter.
@@ -120,24 +209,34 @@ class CrowdModel(nn.Module):
         return {name: term + nothing for name, term in terms.items()}
 
     def output(self, x: Tensor) -> Output:
-        """What the net says of x[B, ...]."""
-        self._seen.clear()
-        logits = self.net(x)
+        """What the net says of x[B, ...], in single precision at least."""
+        given = self._given(x)
+        self._tapping = True
+        try:
+            logits = self.net(given)
+        finally:
+            self._tapping = False
+            seen, self._seen = self._seen, None  # nothing is held on to
         k = self.method.n_classes
         if logits.dim() != 2 or logits.shape[1] != k:
             raise DataError(
                 f"the net gives outputs of shape {tuple(logits.shape)} for {len(x)} tasks, but there are {k} classes; "
                 f"its last layer must have {k} outputs"
             )
-        return Output(logits, self._seen.pop() if self._seen else None)
+        return Output(at_least_single(logits), None if seen is None else at_least_single(seen))
+
+    def _given(self, x: Tensor) -> Tensor:
+        """Whole numbers stay whole for a net that looks them up; everything else has the net's own precision."""
+        if x.is_floating_point() or not len(x):
+            return as_wanted(self.net, x)
+        if self._whole is None:
+            self._whole = takes_whole_numbers(self.net, x)
+        return x if self._whole else as_wanted(self.net, x)
 
     def _tap(self, _: nn.Module, inputs: tuple[Tensor, ...]) -> None:
-        self._seen.append(inputs[0])
+        if self._tapping:
+            self._seen = inputs[0]
 
 
-def last_linear(net: nn.Module) -> nn.Linear:
-    """The net's last linear layer, whose input is what the net knows of x."""
-    layers = [module for module in net.modules() if isinstance(module, nn.Linear)]
-    if not layers:
-        raise ParameterError("this method needs a net with a linear last layer, whose input it uses as features")
-    return layers[-1]
+def _log(p: Tensor) -> Tensor:
+    return p.clamp_min(1e-12).log()

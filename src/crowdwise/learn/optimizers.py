@@ -25,6 +25,7 @@ def make_optimizers(
     for name, value in (("lr", lr), ("worker_lr", worker_lr), ("weight_decay", weight_decay)):
         if value is not None and not 0 <= value < 1e30:
             raise ParameterError(f"{name} must be a number from 0 up, got {value}")
+    suit_tables(model, lazy=True)
     lazy = {id(t.weight) for t in model.method.modules() if isinstance(t, WorkerTable) and t.sparse}
     slow = lr if worker_lr is None else worker_lr
     dense, sparse = [], []
@@ -41,6 +42,13 @@ def make_optimizers(
     if any(group["params"] for group in sparse):
         found.append(LazyAdam([g for g in sparse if g["params"]], lr=slow))
     return found
+
+
+def suit_tables(model: CrowdModel, *, lazy: bool) -> None:
+    """Let the workers' tables have the gradients that the optimizers take."""
+    for part in model.method.modules():
+        if isinstance(part, WorkerTable):
+            part.suit(lazy)
 
 
 class LazyAdam(Optimizer):

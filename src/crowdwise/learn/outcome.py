@@ -5,17 +5,24 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 import numpy as np
+import numpy.typing as npt
 import torch
+from torch import Tensor
 
 from ..annotations import Annotations
 from ..maths.skill import worker_skill
 from ..result import Result, versions
+from .crowd import Crowd
 from .data import CrowdData
+from .method import CrowdMethod
+from .selection import hold_out
 from .sweep import sweep_both
 from .tables import expected_confusion
 
 if TYPE_CHECKING:
     from .classifier import CrowdClassifier
+
+F8 = npt.NDArray[np.float64]
 
 
 def outcome(fitted: CrowdClassifier, votes: Annotations, data: CrowdData) -> Result:
@@ -23,10 +30,9 @@ def outcome(fitted: CrowdClassifier, votes: Annotations, data: CrowdData) -> Res
     log_proba, posterior = (p.cpu() for p in sweep_both(fitted.model_, data, fitted._device()))
     crowd = data.crowd
     counts = crowd.counts(posterior.double())
-    own = fitted.model_.method.confusion()
     with torch.no_grad():
-        scores = {name: v.cpu().double().numpy() for name, v in fitted.model_.method.task_scores().items()}
-        confusion = expected_confusion(crowd, posterior.double()) if own is None else own.detach().cpu().double()
+        scores = task_scores(fitted, crowd, log_proba)
+        confusion = confusions(fitted.model_.method, crowd, posterior.double())
     right = posterior[crowd.task, crowd.label].double().numpy()
     weight = None if votes.weight is None else crowd.weight.double().numpy()
     skill = worker_skill(crowd.worker.numpy().astype(np.int32), right, crowd.n_workers, weight)
@@ -60,3 +66,33 @@ def outcome(fitted: CrowdClassifier, votes: Annotations, data: CrowdData) -> Res
         },
         versions={**versions(), "torch": torch.__version__},
     )
+
+
+def confusions(method: CrowdMethod, crowd: Crowd, posterior: Tensor) -> Tensor:
+    """Every worker's confusion as the method has it, or else as its posterior implies; who was unseen, the mean."""
+    heard = method.heard.sum(1).cpu() > 0
+    own, mean = method.confusion(), method.mean_confusion()
+    if own is None:  # without strangers' labels, whose matrices are then the crowd's too
+        found = expected_confusion(crowd.keep(heard[crowd.worker]), posterior)
+    else:
+        found = own.cpu().double()
+    return found if mean is None else torch.where(heard[:, None, None], found, mean.cpu().double())
+
+
+def task_scores(fitted: CrowdClassifier, crowd: Crowd, log_proba: Tensor) -> dict[str, F8]:
+    """What the method says of every task, those whose labels were kept aside included."""
+    method, history = fitted.model_.method, fitted.history_
+    found = {name: values.cpu().double() for name, values in method.task_scores().items()}
+    if found and fitted.validation and not fitted.refit:
+        kept, aside = hold_out(crowd, fitted.validation, fitted.seed)
+        size = fitted.batch_size or method.defaults.batch_size or len(kept.labelled)
+        slow = [fitted.worker_lr, method.defaults.worker_lr, fitted.lr, method.defaults.lr]
+        share = float(aside.labelled.sum()) / float(kept.labelled.sum())
+        how = {
+            "epochs": history.best_epoch or len(history),
+            "batch_size": max(1, round(size * share)),  # as many steps an epoch as the others had
+            "lr": next(rate for rate in slow if rate is not None),
+        }
+        for name, values in method.scores_aside(log_proba, aside, how).items():
+            found[name] = torch.where(aside.labelled, values.cpu().double(), found[name])
+    return {name: values.numpy() for name, values in found.items()}

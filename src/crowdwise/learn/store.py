@@ -22,7 +22,7 @@ from .method import CrowdModel
 if TYPE_CHECKING:
     from .classifier import CrowdClassifier
 
-FORMAT = 1
+FORMAT = 2
 _PLAIN = ("method", "epochs", "batch_size", "lr", "worker_lr", "weight_decay", "validation", "criterion", "patience",
           "refit", "balance", "seed")  # fmt: skip
 

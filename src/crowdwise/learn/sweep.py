@@ -11,6 +11,7 @@ import torch
 from torch import Tensor
 
 from .crowd import Crowd
+from .probe import evaluating
 
 if TYPE_CHECKING:
     from .data import CrowdData
@@ -39,33 +40,23 @@ class Sweep:
         return self.log_proba_of()
 
 
-@torch.no_grad()
 def sweep_log_proba(model: CrowdModel, data: CrowdData, device: torch.device | str = "cpu") -> Tensor:
     """The classifier on every task of the data, in evaluation mode."""
-    was = model.training
-    model.eval()
-    try:
+    with evaluating(model):
         parts = [model.method.classify(model.output(batch.x.to(device))).float() for batch in data.in_order(ROWS)]
-    finally:
-        model.train(was)
     return torch.cat(parts) if parts else torch.empty(0, model.method.n_classes)
 
 
-@torch.no_grad()
 def sweep_both(model: CrowdModel, data: CrowdData, device: torch.device | str = "cpu") -> tuple[Tensor, Tensor]:
     """log p(class | x) and p(class | x, labels) of every task; the latter is the former without a forecaster."""
-    was = model.training
-    model.eval()
     k = model.method.n_classes
     alone, together = [torch.empty(0, k)], [torch.empty(0, k)]
-    try:
+    with evaluating(model):
         for piece in data.in_order(ROWS):
             batch = piece.to(device)
             out = model.output(batch.x)
             log_proba = model.method.classify(out).float()
-            found = model.method.posterior(out, batch)
+            found = model.method.forecast(out, batch)
             alone.append(log_proba)
             together.append(log_proba.exp() if found is None else found.float())
-    finally:
-        model.train(was)
     return torch.cat([part.to(device) for part in alone]), torch.cat([part.to(device) for part in together])

@@ -22,13 +22,22 @@ Start = Literal["eye", "tanno", "votes", "dawid_skene"]
 
 
 class WorkerTable(nn.Module):
-    """values[worker, ...] as a parameter; `rows(workers)` touches only the workers asked for."""
+    """values[worker, ...] as a parameter; `rows(workers)` touches only the workers asked for.
+
+    Gradients are dense, which every optimizer takes, unless `sparse=True`. Where nothing is said, `make_optimizers`,
+    which has an optimizer for it, asks for sparse ones of a large table (`suit`).
+    """
 
     def __init__(self, values: Tensor, *, sparse: bool | None = None) -> None:
         super().__init__()
         self.shape = tuple(values.shape[1:])
-        self.sparse = values.numel() > SPARSE_FROM if sparse is None else sparse
+        self.asked, self.sparse = sparse, bool(sparse)
         self.weight = nn.Parameter(values.reshape(len(values), prod(self.shape)).clone())  # there may be no rows
+
+    def suit(self, lazy: bool) -> None:
+        """Sparse gradients of a large table for an optimizer that takes them, where nobody asked for either kind."""
+        if self.asked is None:
+            self.sparse = lazy and self.weight.numel() > SPARSE_FROM
 
     def rows(self, workers: Tensor) -> Tensor:
         """The rows of these workers."""
@@ -43,7 +52,7 @@ class ConfusionTable(nn.Module):
     """A confusion matrix per worker, rows on the simplex.
 
     `form="softmax"` takes row-wise softmax of free numbers, "softplus" normalises softplus of them (Tanno et al.).
-    Methods with a regulariser on all workers need `sparse=False`.
+    Methods with a regulariser on all workers say `sparse=False`.
     """
 
     def __init__(self, logits: Tensor, *, form: Literal["softmax", "softplus"] = "softmax", sparse: bool | None = None):

@@ -4,14 +4,16 @@
     minimise  mean of -log p(label)  +  strength · mean_i (sum_w |e_iw|² + zeta)^(power/2)  -  volume · log det(F Fᵀ)
 
 Tasks whose labels no confusion matrix explains get a large correction and stop bending the rest; its size is the
-task's score `outlier`. One vector per observed label is kept, labels × classes numbers in all. With few outliers it is
-geo_crowd_net_f with more to tune; for a new task the correction is unknown and left out.
+task's score `outlier`. One vector per observed label is kept, labels × classes numbers in all. Labels that were kept
+aside get theirs afterwards, with classifier and confusions as they are. With few outliers it is geo_crowd_net_f with
+more to tune; for a new task the correction is unknown and left out.
 Nguyen, Ibrahim & Fu 2024, Noisy label learning with instance-dependent outliers, NeurIPS 37.
 """
 
 from __future__ import annotations
 
 from collections.abc import Mapping
+from copy import deepcopy
 from typing import Any
 
 import torch
@@ -19,7 +21,10 @@ from torch import Tensor, nn
 
 from ..batch import CrowdBatch
 from ..crowd import Crowd
-from ..method import CrowdMethod, Defaults, Output
+from ..data import CrowdData
+from ..loop import train
+from ..method import CrowdMethod, CrowdModel, Defaults, Output
+from ..optimizers import make_optimizers
 from ..tables import ConfusionTable, Start, WorkerTable, starting_logits
 from .geo_crowd_net_f import output_volume
 
@@ -81,6 +86,17 @@ class COINNet(CrowdMethod):
         size = _centred(self.errors.all()).square().sum(1)
         none = torch.zeros(self.n_tasks, dtype=size.dtype, device=size.device)
         return {"outlier": none.index_add(0, self.task, size)}
+
+    def scores_aside(self, log_proba: Tensor, aside: Crowd, how: Mapping[str, Any]) -> dict[str, Tensor]:
+        """`outlier` of tasks kept aside: their labels' corrections, learnt as long, with all the rest as it is."""
+        given = {name: self.given[name] for name in ("strength", "power", "zeta")}
+        held = COINNet(aside, volume=0.0, **given).to(self.task.device)
+        held.table = deepcopy(self.table).requires_grad_(False)
+        model = CrowdModel(nn.Identity(), held)
+        with torch.enable_grad():
+            train(model, CrowdData(log_proba, aside), optimizer=make_optimizers(model, lr=how["lr"]),
+                  epochs=how["epochs"], batch_size=how["batch_size"])  # fmt: skip
+        return held.task_scores()
 
     def _load_from_state_dict(self, state_dict: Mapping[str, Any], prefix: str, *rest: Any) -> None:
         """A method built from a crowd's shape has no labels yet: it takes their number from the file."""

@@ -5,6 +5,9 @@
 
 For crowds that share confusions: what is hard looks hard to everybody. u and v have length one, so omega stays between
 .27 and .73: it shades, it does not switch. With strength 0 nothing tells the common part from the workers' own.
+Departure: here u is two layers with a ReLU on what the classifier's last layer sees, so that any kind of input will do;
+the authors' code puts two linear layers, no ReLU between them, on the raw input. v is a free vector per worker; theirs
+is a linear layer with a bias on the worker's one-hot code, which can give the same vectors.
 Chu, Ma & Wang 2021, arXiv:2012.13052 (Learning from Crowds by Modeling Common Confusions).
 """
 
@@ -75,7 +78,7 @@ class CoNAL(CrowdMethod):
         kernels = self.kernels(self.omega(out, batch), batch.worker)
         mixed = torch.einsum("ak,akl->al", out.log_proba.exp().index_select(0, batch.row), kernels)
         log_said = torch.log_softmax(mixed, dim=1) if self.form == "logits" else mixed.clamp_min(1e-12).log()
-        distance = torch.linalg.vector_norm(self.own.all() - self.common, dim=(1, 2)).sum()
+        distance = torch.linalg.vector_norm(self.own.rows(self.seen()) - self.common, dim=(1, 2)).sum()
         return {
             "cross_entropy": -batch.mean_over_labels(log_said.gather(1, batch.label[:, None]).squeeze(1)),
             "distance": -self.strength * distance * batch.share,

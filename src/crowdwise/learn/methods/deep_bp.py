@@ -28,12 +28,13 @@ from .deep_mf import check_clip
 
 
 class DeepBP(EMMethod):
-    """`prior`, `prior_right`, `prior_wrong`, `n_nodes`, `n_samples`, `max_iter`, `tol`, `damping`: as the aggregator
-    `belief_propagation` has them; `prior="dirichlet"` takes samples, the others are exact.
+    """`prior`, `prior_right`, `prior_wrong`, `hammer_accuracy`, `n_nodes`, `n_samples`, `max_iter`, `tol`, `damping`:
+    as the aggregator `belief_propagation` has them; `prior="dirichlet"` takes samples, the others are exact.
 
     `clip` bounds the classifier's say in the inference. `loss_on_clipped=True` also trains on the clipped output, as
-    the authors' code does: no gradient where the classifier is surer than `clip`. The forecaster takes the workers'
-    mean confusions under their beliefs; what propagation itself says of the training tasks is `target`.
+    the authors' code does. Where the classifier is surer than `clip`, two classes then have no gradient at all; of more
+    classes the others still have one, among themselves. The forecaster takes the workers' mean confusions under their
+    beliefs; what propagation itself says of the training tasks is `target`.
     """
 
     name = "deep_bp"
@@ -47,6 +48,7 @@ class DeepBP(EMMethod):
         prior: Prior = "one_coin",
         prior_right: float = 2.0,
         prior_wrong: float = 1.0,
+        hammer_accuracy: float = 0.95,
         n_nodes: int | None = None,
         n_samples: int = 400,
         max_iter: int = 100,
@@ -58,8 +60,8 @@ class DeepBP(EMMethod):
     ) -> None:
         super().__init__(crowd)
         self.inference = BeliefPropagation(
-            prior=prior, prior_right=prior_right, prior_wrong=prior_wrong, n_nodes=n_nodes, n_samples=n_samples,
-            max_iter=max_iter, tol=tol, damping=damping, seed=seed,
+            prior=prior, prior_right=prior_right, prior_wrong=prior_wrong, hammer_accuracy=hammer_accuracy,
+            n_nodes=n_nodes, n_samples=n_samples, max_iter=max_iter, tol=tol, damping=damping, seed=seed,
         )  # fmt: skip
         self.clip, self.loss_on_clipped = check_clip(clip, crowd.n_classes), loss_on_clipped
         self.register_buffer("matrices", rows_to_one(crowd.counts(crowd.soft_majority) + 0.01))

@@ -28,14 +28,11 @@ class DoctorNet(CrowdMethod):
     name = "doctor_net"
     defaults = Defaults(epochs=50, batch_size=64, lr=1e-3)
     needs_features = True
-    heard: Tensor
 
     def __init__(self, crowd: Crowd, *, n_features: int, sparse: bool | None = None) -> None:
         super().__init__(crowd)
         m, k = crowd.n_workers, crowd.n_classes
         self.heads = WorkerHeads(torch.zeros(m, k, n_features), torch.zeros(m, k), sparse=sparse)
-        heard = torch.zeros(m).index_fill(0, torch.unique(crowd.worker), 1.0)
-        self.register_buffer("heard", heard)
 
     def loss(self, out: Output, batch: CrowdBatch) -> dict[str, Tensor]:
         """Cross-entropy of each head to its worker's labels."""
@@ -46,7 +43,8 @@ class DoctorNet(CrowdMethod):
 
     def shares(self) -> Tensor:
         """Weight of every head in the mean: equal among the workers who labelled something."""
-        heard = self.heard if bool(self.heard.any()) else torch.ones_like(self.heard)
+        heard = (self.heard.sum(1) > 0).to(self.heard)
+        heard = heard if bool(heard.any()) else torch.ones_like(heard)
         return heard / heard.sum()
 
     def speak(self, out: Output, workers: Tensor) -> Tensor:

@@ -33,7 +33,8 @@ class GeoCrowdNetW(CrowdMethod):
 
     def loss(self, out: Output, batch: CrowdBatch) -> dict[str, Tensor]:
         """Cross-entropy of the labels, minus the confusions' volume."""
-        stacked = self.confusion().transpose(1, 2).reshape(-1, self.n_classes)  # worker·observed, true: the paper's W
+        seen = self.table.log_of(self.seen()).exp()
+        stacked = seen.transpose(1, 2).reshape(-1, self.n_classes)  # worker·observed, true: the paper's W
         return {
             "cross_entropy": -batch.mean_over_labels(self.table.log_likelihood(out.log_proba, batch)),
             "volume": -self.strength * log_volume(stacked) * batch.share,

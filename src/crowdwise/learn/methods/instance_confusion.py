@@ -10,6 +10,8 @@ Zhang et al. 2020, arXiv:2007.15963, for whole tasks instead of pixels.
 
 from __future__ import annotations
 
+from dataclasses import replace
+
 import torch
 import torch.nn.functional as F
 from torch import Tensor
@@ -66,6 +68,15 @@ class InstanceConfusion(CrowdMethod):
             change = left.view(-1, k, self.rank) @ right.view(-1, self.rank, k)
         positive = F.softplus(self.base.rows(batch.worker) + change) + 1e-10
         return positive.log() - positive.sum(2, keepdim=True).log()  # normalised over the observed class
+
+    def said_on_average(self, out: Output, batch: CrowdBatch) -> Tensor:
+        """The mean over workers, each by their share of a class's labels, on these very tasks; a worker at a time."""
+        share = self.shares_of_labels()
+        total = out.logits.new_zeros(len(batch.label), self.n_classes)
+        for worker in self.seen():
+            as_theirs = replace(batch, worker=worker.expand_as(batch.worker))
+            total = total + share[worker] * _at(self.log_confusion(out, as_theirs), batch.label).exp()
+        return total.clamp_min(1e-12).log()
 
     def loss(self, out: Output, batch: CrowdBatch) -> dict[str, Tensor]:
         """Cross-entropy of the labels and the mean trace."""

@@ -41,6 +41,7 @@ class KnownConfusion(CrowdMethod):
     def __init__(self, crowd: Crowd, *, confusion: Any = None) -> None:
         super().__init__(crowd)
         self.register_buffer("matrices", _matrices(confusion, crowd))
+        self.heard = torch.ones_like(self.heard)  # every worker is known, with labels in training or without
 
     def loss(self, out: Output, batch: CrowdBatch) -> dict[str, Tensor]:
         """Cross-entropy of the labels."""

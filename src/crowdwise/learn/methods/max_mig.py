@@ -79,6 +79,10 @@ class MaxMIG(CrowdMethod):
         """h · g / prior, normalised."""
         return torch.softmax(out.log_proba + self.aggregate(batch) - self.log_prior(), dim=1)
 
+    def mean_confusion(self) -> Tensor | None:
+        """The mean of the aggregator's weights as confusions: at the start, eq. 2, they are their logarithms."""
+        return self.mean_of(torch.softmax(self.table.all(), dim=2))
+
 
 def mutual_information_gain(
     log_h: Tensor, log_g: Tensor, log_prior: Tensor, divergence: Divergence, weight: Tensor | None = None

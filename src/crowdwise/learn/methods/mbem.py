@@ -4,8 +4,9 @@
     confusion[w, k, l] = #(c_i = k, y_iw = l) / #(c_i = k),   d_k = share of c_i = k
     log q_i(k) = log d_k + sum_w log confusion[w, k, y_iw]              (f itself is left out; + constant)
 
-Works with one label per task, because f sees many tasks of a worker. Fails where the first classifier, trained on the
-votes, is bad at some class: its hard predictions fix the confusions.
+The confusions and f that come out belong together: the last step counts them against the predictions of the f that is
+kept. Works with one label per task, because f sees many tasks of a worker. Fails where the first classifier, trained on
+the votes, is bad at some class: its hard predictions fix the confusions.
 Khetan, Lipton & Anandkumar 2018, arXiv:1712.04577, algorithm 1. In log space; their code multiplies probabilities.
 """
 
@@ -16,6 +17,7 @@ import torch.nn.functional as F
 from torch import Tensor
 
 from ...aggregate.base import check_number, check_whole
+from ...errors import ParameterError
 from ..crowd import Crowd
 from ..em import EMMethod
 from ..method import Defaults
@@ -43,16 +45,25 @@ class MBEM(EMMethod):
 
     def begin_epoch(self, sweep: Sweep) -> None:
         """At the end of a round: confusions against the predictions, new targets, and the net from scratch."""
-        length = -(-sweep.epochs // self.rounds)
-        if sweep.epoch == 0 or sweep.epoch % length:
-            return
-        crowd = sweep.crowd
-        predicted = F.one_hot(sweep.log_proba.argmax(1), self.n_classes).to(self.target.dtype)
-        self.matrices = rows_to_one(crowd.counts(predicted) + self.smoothing)
-        class_prior = rows_to_one(predicted[crowd.labelled].sum(0) + self.smoothing)
-        self.target = torch.softmax(class_prior.log() + crowd.evidence(self.matrices.log()), dim=1)
+        if sweep.epochs < self.rounds:
+            raise ParameterError(f"mbem needs an epoch for each of its {self.rounds} rounds, got {sweep.epochs}")
+        if sweep.epoch == 0 or sweep.epoch * self.rounds % sweep.epochs >= self.rounds:
+            return  # of the epochs e in 1 .. E - 1, rounds - 1 are the first to reach a whole r · E / rounds
+        predicted = self._count(sweep)
+        class_prior = rows_to_one(predicted[sweep.crowd.labelled].sum(0) + self.smoothing)
+        self.target = torch.softmax(class_prior.log() + sweep.crowd.evidence(self.matrices.log()), dim=1)
         sweep.restart()
 
+    def finish(self, sweep: Sweep) -> None:
+        """The confusions of the classifier that is kept."""
+        self._count(sweep)
+
+    def _count(self, sweep: Sweep) -> Tensor:
+        """Confusions against the classifier's predictions, which are given back: task, class."""
+        predicted = F.one_hot(sweep.log_proba.argmax(1), self.n_classes).to(self.target.dtype)
+        self.matrices = rows_to_one(sweep.crowd.counts(predicted) + self.smoothing)
+        return predicted
+
     def confusion(self) -> Tensor:
-        """The confusions against the last round's predictions."""
+        """The confusions against the predictions; in training those of the round before."""
         return self.matrices

@@ -4,7 +4,8 @@
 
 Right where the crowd's mean confusion is diagonally dominant by column: label l comes more often from truth l than from
 any other truth. Then, of all pairs that explain the labels, the true one has the least trace (lemma 1). A strength so
-large that the trace outweighs the cross-entropy flattens every matrix. Works with one label per task.
+large that the trace outweighs the cross-entropy flattens every matrix. Works with one label per task. The traces are
+those of workers with labels: nothing would oppose the pull on the others.
 Tanno et al. 2019, arXiv:1902.03680. Log-trace: Kim et al. 2022, pmlr v151, eq. 35.
 """
 
@@ -52,8 +53,8 @@ class Trace(CrowdMethod):
 
     def loss(self, out: Output, batch: CrowdBatch) -> dict[str, Tensor]:
         """Cross-entropy of the labels and the traces (eq. 4)."""
-        traces = torch.diagonal(self.table.log_all(), dim1=1, dim2=2).exp().sum(1)
-        total = traces.mean() if self.over == "mean" and self.n_workers else traces.sum()
+        traces = torch.diagonal(self.table.log_of(self.seen()), dim1=1, dim2=2).exp().sum(1)
+        total = traces.mean() if self.over == "mean" and len(traces) else traces.sum()
         return {
             "cross_entropy": -batch.mean_over_labels(self.table.log_likelihood(out.log_proba, batch)),
             "trace": self.strength * total / self.labels_per_task * batch.share,
@@ -102,7 +103,7 @@ class LogTrace(CrowdMethod):
         else:
             found, _ = batch.present
             said = (out.log_proba.exp().index_select(0, batch.row) * batch.said(log_confusion[found])).sum(1)
-        log_traces = torch.diagonal(log_confusion, dim1=1, dim2=2).sum()
+        log_traces = torch.diagonal(log_confusion[self.seen()], dim1=1, dim2=2).sum()
         return {
             "cross_entropy": -batch.mean_over_labels(said),
             "log_trace": self.strength * log_traces / self.labels * batch.share,

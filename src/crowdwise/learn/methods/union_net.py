@@ -48,15 +48,14 @@ class UnionNet(CrowdMethod):
 
     def loss(self, out: Output, batch: CrowdBatch) -> dict[str, Tensor]:
         """Cross-entropy of the stacked labels."""
-        weights = self.table.all()  # worker, true, observed
         k = self.n_classes
-        columns = weights.transpose(1, 2).reshape(-1, k)  # worker·observed, true
-        said = columns.index_select(0, batch.worker * k + batch.label)  # A, true
+        said = _columns(self.table.all()).index_select(0, batch.worker * k + batch.label)  # A, true
+        crowd = _columns(self.table.rows(self.seen()))  # who never labels takes no share
         if self.form == "a":
             proba = out.log_proba.exp()
-            log_said = (proba.index_select(0, batch.row) * said).sum(1) - log_normaliser(proba, columns)[batch.row]
+            log_said = (proba.index_select(0, batch.row) * said).sum(1) - log_normaliser(proba, crowd)[batch.row]
             return {"cross_entropy": -batch.mean_over_labels(log_said)}
-        log_rows = said - torch.logsumexp(columns, dim=0)
+        log_rows = said - torch.logsumexp(crowd, dim=0)
         log_said = torch.logsumexp(out.log_proba.index_select(0, batch.row) + log_rows, dim=1)
         number = batch.sum_by_task(torch.ones_like(log_said)).clamp_min(1e-12)
         share = batch.sum_by_task(log_said) / number  # a task's labels share its weight
@@ -65,6 +64,11 @@ class UnionNet(CrowdMethod):
     def confusion(self) -> Tensor:
         """The worker's slice of the stack, rows normalised."""
         return torch.softmax(self.table.all(), dim=2)
+
+
+def _columns(weights: Tensor) -> Tensor:
+    """Weights[worker, true, observed] as the columns of one matrix: worker·observed, true."""
+    return weights.transpose(1, 2).reshape(-1, weights.shape[1])
 
 
 def log_normaliser(proba: Tensor, columns: Tensor) -> Tensor:

@@ -1,12 +1,17 @@
 """Weighted Doctor Net: Doctor Net whose heads are averaged by learnt weights.
 
-    p(x) = sum_w a_w p_w(x),   a on the simplex,   minimise the cross-entropy of p(x_i) to the vote shares of task i
+    p(x_i) = sum_w a_w p_w(x_i) / sum_w a_w,  w over the heads that may speak on task i
+    minimise over a >= 0 the cross-entropy of p(x_i) to the vote shares t_i
 
 A task's average leaves out the heads of those who labelled it, who would vouch for themselves (all heads where nobody
-else is left). The cross-entropy is concave in a, so the weights move by damped EM steps of a mixture, beside the heads'
-gradient steps and without gradients of their own: a_w ← a_w (1 - rate + rate · mean_i sum_k t_ik p_wk(x_i) / p_k(x_i)).
-Fails where the majority does: the vote shares are the judge.
-Guan, Gulshan, Dai & Hinton 2018, Who said what, arXiv:1703.08774.
+else is left). With S_i = sum_w a_w over the heads that may speak, the weights move by damped steps of
+
+    a_w <- a_w · sum_i r_iw / S_i  :  sum_i 1 / S_i,   r_iw = sum_k t_ik p_wk(x_i) / p_k(x_i),   i where w may speak
+
+which never raises the cross-entropy (it is minorised as in EM, log S_i by its tangent) and stands still where the slope
+is zero. Every head is heard at every step: among a part of them the best weights would be other ones. The steps go
+beside the heads' gradient steps, without gradients of their own. Fails where the majority does: the vote shares are
+the judge. Guan, Gulshan, Dai & Hinton 2018, Who said what, arXiv:1703.08774.
 """
 
 from __future__ import annotations
@@ -18,11 +23,8 @@ from ...aggregate.base import check_number
 from ..batch import CrowdBatch
 from ..crowd import Crowd
 from ..method import Output
-from ..processes import add_up, gather
-from .doctor_net import DoctorNet
-
-# Heads that are graded in one step, by turns: a step's cost hardly depends on how many workers a batch holds.
-GRADED = 8
+from ..processes import add_up
+from .doctor_net import CHUNK, DoctorNet
 
 
 class WeightedDoctorNet(DoctorNet):
@@ -30,6 +32,7 @@ class WeightedDoctorNet(DoctorNet):
 
     name = "weighted_doctor_net"
     log_weight: Tensor
+    usual: Tensor
     turn: Tensor
 
     def __init__(self, crowd: Crowd, *, n_features: int, rate: float = 0.05, sparse: bool | None = None) -> None:
@@ -38,6 +41,7 @@ class WeightedDoctorNet(DoctorNet):
         self.rate = rate
         self._out: Output | None = None
         self.register_buffer("log_weight", torch.zeros(crowd.n_workers))
+        self.register_buffer("usual", torch.zeros(crowd.n_workers))  # of sum_i 1 / S_i, over the steps so far
         self.register_buffer("turn", torch.zeros((), dtype=torch.int64))
 
     def loss(self, out: Output, batch: CrowdBatch) -> dict[str, Tensor]:
@@ -51,33 +55,53 @@ class WeightedDoctorNet(DoctorNet):
         return torch.softmax(torch.where(super().shares() > 0, self.log_weight, -torch.inf), dim=0)
 
     def end_step(self, batch: CrowdBatch) -> None:
-        """One damped EM step of the weights of the heads in the batch."""
+        """One damped step of all weights; in a crowd too large to ask every head each time, in every n-th step only."""
         if self._out is None:
             return
         out, self._out = self._out, None
-        graded = torch.unique(gather(batch.present[0]))
-        if not len(graded):
-            return
-        stride = -(-len(graded) // GRADED)
-        graded = graded[int(self.turn) % stride :: stride].contiguous()  # other heads in the next step
+        share = self.shares()
+        heads = share.nonzero().squeeze(1)
+        tasks = int(add_up(torch.tensor(float(len(batch)), device=share.device)))
+        every = -(-tasks * len(heads) * self.n_classes // CHUNK)
         self.turn += 1
-        said = self.speak(out, graded)  # task, head, class
-        free = self._free(batch, graded)
-        votes = batch.votes(self.n_classes)
-        target = votes / votes.sum(1, keepdim=True).clamp_min(1e-12)
-        share = free * torch.exp(self.log_weight[graded] - self.log_weight[graded].max())
-        share = share / share.sum(1, keepdim=True)
-        mean = torch.einsum("bw,bwk->bk", share, said).clamp_min(1e-12)
-        free = free * batch.task_weight[:, None] * (votes.sum(1, keepdim=True) > 0)
-        gain = add_up((free * torch.einsum("bk,bwk->bw", target / mean, said)).sum(0))
-        seen = add_up(free.sum(0))
-        grade = torch.where(seen > 0, gain / seen.clamp_min(1e-12), torch.ones_like(gain))
-        self.log_weight[graded] += torch.log(1 - self.rate + self.rate * grade)
+        if every > 1 and int(self.turn) % every:
+            return
+        graded = self._some(len(batch), every)
+        gain, seen = (add_up(part) for part in self._grade(out, batch.wide(), heads, share[heads], graded))
+        n = add_up(seen.new_tensor(float(len(graded)))).clamp_min(1)
+        # The mean of `seen` over steps, not the step's own: a ratio of two noisy sums would be off on average.
+        usual = self.usual[heads]
+        usual = torch.where(usual > 0, usual.lerp(seen / n, self.rate), seen / n)
+        self.usual[heads] = usual
+        slope = (gain - seen) / n / usual.clamp_min(1e-12)
+        self.log_weight[heads] += torch.log1p(self.rate * slope.clamp_min(-1 + 1e-6))
 
-    def _free(self, batch: CrowdBatch, graded: Tensor) -> Tensor:
+    def _some(self, tasks: int, every: int) -> Tensor:
+        """Places of the tasks on which the heads are graded: all of them, or as many as there is room for."""
+        if every <= 1:
+            return torch.arange(tasks, device=self.turn.device)
+        order = torch.randperm(tasks, generator=torch.Generator().manual_seed(int(self.turn)))
+        return order[: -(-tasks // every)].to(self.turn.device)
+
+    def _grade(
+        self, out: Output, batch: CrowdBatch, heads: Tensor, share: Tensor, graded: Tensor
+    ) -> tuple[Tensor, Tensor]:
+        """Sums over the graded tasks of r_iw / S_i and 1 / S_i of every head, tasks counted by their weight."""
+        votes = batch.votes(self.n_classes)[graded]
+        target = votes / votes.sum(1, keepdim=True).clamp_min(1e-12)
+        features = None if out.features is None else out.features[graded]
+        said = self.speak(Output(out.logits[graded], features), heads)  # task, head, class
+        free = self._free(batch, heads)[graded]
+        weight = free * share
+        total = weight.sum(1, keepdim=True).clamp_min(1e-30)  # S
+        mean = (torch.einsum("bw,bwk->bk", weight, said) / total).clamp_min(1e-12)
+        free = free * (batch.task_weight[graded, None] * (votes.sum(1, keepdim=True) > 0)) / total
+        return (free * torch.einsum("bk,bwk->bw", target / mean, said)).sum(0), free.sum(0)
+
+    def _free(self, batch: CrowdBatch, heads: Tensor) -> Tensor:
         """1 where a head may speak on a task: its worker did not label it, or nobody else is there. B, head."""
-        free = torch.ones(len(batch), len(graded), device=graded.device)
-        place = torch.searchsorted(graded, batch.worker).clamp_max(len(graded) - 1)
-        labelled = graded[place] == batch.worker
+        free = torch.ones(len(batch), len(heads), dtype=batch.weight.dtype, device=heads.device)
+        place = torch.searchsorted(heads, batch.worker).clamp_max(max(len(heads) - 1, 0))
+        labelled = heads[place] == batch.worker
         free[batch.row[labelled], place[labelled]] = 0.0
         return torch.where(free.sum(1, keepdim=True) > 0, free, torch.ones_like(free))
