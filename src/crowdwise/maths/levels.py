@@ -2,12 +2,13 @@
 
     task     class k and level d ~ Cat(share[k, d])
     right    P(worker w says k) = expit(slope[d] · (ability[w] + lean[w, k]) + ease[d])
-    wrong    otherwise another class: from an urn of the task that starts with strength · usual[k] and gains a ball of
-             each wrong answer drawn (what tempts one tempts the next), weighed by the worker's own habits
+    wrong    otherwise another class: by the worker's own habits, own[w, k]; or from an urn of the task that starts with
+             strength · usual[k] and gains a ball of each wrong answer: what tempts one tempts the next
 
 With ease nought this is GLAD (Whitehill et al. 2009), with slope one it is Rasch's model; which of the two, and how hard
 the levels are, is learnt from the crowd. Fitted by EM; abilities, leanings and levels by Newton steps under weak priors.
 The class is the one that workers tend to, true or not: a task that misleads everybody is an easy one of another class.
+Tasks are told apart by the habits alone; the urn is for foretelling a label, where the likelier of the two counts.
 """
 
 from __future__ import annotations
@@ -28,6 +29,8 @@ ROUNDS = 20
 STRENGTHS = (0.3, 1.0, 3.0, 10.0, 30.0, 100.0)
 # Variances of abilities around their mean and of leanings around nought; precision of slopes around one and of ease.
 ABILITY, LEAN, SLOPE_PRECISION, EASE_PRECISION = 2.0, 0.5, 4.0, 0.5
+# A class that has this share of the leader's votes may be meant.
+NEAR = 1 / 3
 # No worker is surer than this to be right, or to be wrong.
 EDGE = 1e-4
 
@@ -49,13 +52,11 @@ class Levels:
     @property
     def posterior(self) -> F8:
         """posterior[task, class, level]."""
-        out = np.exp(self.score - self.score.max(axis=(1, 2), keepdims=True))
-        return np.asarray(out / out.sum(axis=(1, 2), keepdims=True))
+        return _normal(self.score)
 
     def row(self, worker: I8, label: I8) -> F8:
-        """row[i, class, level]: what a label adds to the score of its task, apart from the urn."""
-        out = np.log1p(-self.right[worker])
-        out += np.log(self.own[worker, :, label] / self.usual[:, label].T)[:, :, None]
+        """row[i, class, level]: what a label adds to the score of its task."""
+        out = np.log1p(-self.right[worker]) + np.log(self.own[worker, :, label])[:, :, None]
         at = np.arange(len(label)), label
         out[at] = np.log(self.right[worker, label])
         return np.asarray(out * self.voice[worker][:, None, None])
@@ -89,14 +90,14 @@ class _Crowd:
         self.cells = csr_array((each, (task, worker * k + label)), shape=(n, m * k))
         self.said = np.bincount(task * k + label, weights=each, minlength=n * k).reshape(n, k).astype(np.float64)
 
-    def likelihood(self, right: F8, tilt: F8 | None) -> F8:
-        """Sum over a task's labels of their log-probabilities [task, class, level], apart from the urn."""
+    def likelihood(self, right: F8, own: F8) -> F8:
+        """Sum over a task's labels of their log-probabilities [task, class, level]."""
         n, m, k = self.shape
         wrong = np.log1p(-right)
         out = (self.labels @ wrong.reshape(m, -1)).reshape(n, k, -1)
         out += (self.hits @ (np.log(right) - wrong).reshape(m * k, -1)).reshape(n, k, -1)
-        if tilt is not None:  # worker, class, label
-            out += (self.cells @ tilt.transpose(0, 2, 1).reshape(m * k, k))[:, :, None]
+        if k > 2:  # of two classes only one is wrong
+            out += (self.cells @ np.log(own).transpose(0, 2, 1).reshape(m * k, k))[:, :, None]
         return np.asarray(out)
 
     def counts(self, posterior: F8) -> tuple[F8, F8]:
@@ -168,29 +169,33 @@ def fit(
     start[task, class] is a posterior to begin with, which stays where `known`; voice[worker] is what his word counts.
     The weights of a worker's labels of one task sum to one.
     """
-    crowd, k = _Crowd(task, worker, label, shape, voice, weight), shape[2]
+    crowd = _Crowd(task, worker, label, shape, voice, weight)
     held = np.where(known[:, None], np.log(np.maximum(start, 1e-300)), 0.0)[:, :, None]
+    # What is learnt is learnt from classes that have votes. A class that nobody names could else come to mean a common
+    # mistake: everybody wrong in the same way.
+    most = crowd.said.max(axis=1, keepdims=True, initial=0.0)
+    far = np.where((crowd.said >= NEAR * most) | known[:, None], 0.0, -np.inf)[:, :, None]
     posterior = np.repeat(start[:, :, None], len(EASE), axis=2) / len(EASE)
     labels, hits = (part.sum(axis=(1, 2)) for part in crowd.counts(posterior))
     share = (hits + 2) / (labels + 3)
     curves = _Curves(np.log(share / (1 - share)), np.zeros(shape[1:]), np.ones(len(EASE)), EASE.copy())
     mass = np.repeat(start.mean(axis=0)[:, None] + 1e-3, len(EASE), axis=1)
-    strength = 10.0
-    for turn in range(ROUNDS):
+    for _ in range(ROUNDS):
         classes = posterior.sum(axis=2)
         usual, own = _mistakes(crowd, classes)
-        if turn % 5 == 2:
-            strength = _strength(crowd.said, usual, classes)
         right = curves.right()
-        score = crowd.likelihood(right, np.log(own / usual) if k > 2 else None)
-        score += log_urn(crowd.said, usual, strength)[:, :, None] + np.log(mass / mass.sum()) + held
-        found = Levels(score, right, own, usual, strength, crowd.said, voice)
-        posterior = found.posterior
+        score = crowd.likelihood(right, own) + np.log(mass / mass.sum()) + held
+        posterior = _normal(score + far)
         mass = posterior.sum(axis=0) + 1 / len(EASE)
         counts = crowd.counts(posterior)
         for _ in range(2):
             curves.climb(*counts, voice)
-    return found
+    return Levels(score, right, own, usual, _strength(crowd.said, usual, classes), crowd.said, voice)
+
+
+def _normal(score: F8) -> F8:
+    out = np.exp(score - score.max(axis=(1, 2), keepdims=True))
+    return np.asarray(out / out.sum(axis=(1, 2), keepdims=True))
 
 
 def _mistakes(crowd: _Crowd, classes: F8) -> tuple[F8, F8]:
@@ -220,7 +225,7 @@ def _without_right(table: F8) -> F8:
     return table
 
 
-def log_urn(said: F8, usual: F8, strength: float) -> F8:
+def _log_urn(said: F8, usual: F8, strength: float) -> F8:
     """log-probability [task, class] of the wrong answers among said[task, label], drawn from the task's urn."""
     from scipy.special import gammaln
 
@@ -234,21 +239,6 @@ def log_urn(said: F8, usual: F8, strength: float) -> F8:
     return np.asarray(out)
 
 
-def log_drawn(fit: Levels, label: I8, before: F8, after: F8) -> F8:
-    """What one label adds to `log_urn` [i, class], where said[i, label] was `before` and is `after`."""
-    from scipy.special import gammaln
-
-    i, (n, k) = np.arange(len(label)), before.shape
-    if k == 2:
-        return np.zeros((n, k))
-    balls = fit.strength * fit.usual[:, label].T
-    out = gammaln(balls + after[i, label][:, None]) - gammaln(balls + before[i, label][:, None])
-    least, most = (fit.strength + said.sum(axis=1)[:, None] - said for said in (before, after))
-    out += gammaln(least) - gammaln(most)
-    out[i, label] = 0.0  # that would be a right answer
-    return np.asarray(out)
-
-
 def _strength(said: F8, usual: F8, classes: F8) -> float:
     """The strength under which the wrong answers are likeliest."""
-    return max(STRENGTHS, key=lambda each: float((classes * log_urn(said, usual, each)).sum()))
+    return max(STRENGTHS, key=lambda each: float((classes * _log_urn(said, usual, each)).sum()))

@@ -60,12 +60,9 @@ class Alone:
         score = fit.score[task]
         for rows in (first, second):
             worker, label = votes.worker[rows], votes.label[rows]
-            less = said.copy()
-            less[np.arange(len(rows)), label] -= fit.voice[worker]
-            less = np.maximum(less, 0.0)
-            score = score - fit.row(worker, label) - levels.log_drawn(fit, label, less, said)[:, :, None]
-            said = less
-        return _normal(score), said
+            said[np.arange(len(rows)), label] -= fit.voice[worker]
+            score = score - fit.row(worker, label)
+        return _normal(score), np.maximum(said, 0.0)
 
     def matches(self, first: I8, second: I8) -> F8:
         """The probability that two rows of one task bear one label, whatever it is, from the labels of all others."""
@@ -95,7 +92,6 @@ class Alone:
         said = fit.said[tasks].copy()
         np.add.at(said, (place, votes.label[rows]), -fit.voice[votes.worker[rows]])
         said = np.maximum(said, 0.0)
-        score -= (_urns(fit, fit.said[tasks]) - _urns(fit, said))[:, :, None]
         heard = np.zeros_like(said)
         same, chance, kept = np.zeros(len(rows)), np.ones(len(rows)), np.zeros(len(rows), dtype=bool)
         for now in range(int(turn.max(initial=-1)) + 1):
@@ -112,17 +108,16 @@ class Alone:
         return same[kept], chance[kept]
 
 
-def alone(votes: Annotations, start: F8, known: npt.NDArray[np.bool_], voice: F8) -> Alone:
-    """Fit to the annotations: start[task, class] to begin with, which stays where known[task]."""
+def alone(votes: Annotations, gold: F8, voice: F8) -> Alone:
+    """Fit to the annotations, from the votes on: gold[task, class] is nought where the class is not known."""
     pair = votes.task.astype(np.int64) * max(votes.n_workers, 1) + votes.worker
     votes = votes.take(np.r_[True, pair[1:] != pair[:-1]]) if len(pair) else votes  # of repeats, the first
     task, worker, label = (x.astype(np.int64) for x in (votes.task, votes.worker, votes.label))
-    shape = votes.n_tasks, votes.n_workers, votes.n_classes
-    return Alone(votes, levels.fit(task, worker, label, shape, start, known, voice))
-
-
-def _urns(fit: levels.Levels, said: F8) -> F8:
-    return levels.log_urn(said, fit.usual, fit.strength)
+    n, k = shape = votes.n_tasks, votes.n_classes
+    said = np.bincount(task * k + label, weights=voice[worker], minlength=n * k).reshape(shape) + 0.5 / k
+    known = gold.any(axis=1)
+    start = np.where(known[:, None], gold, said / said.sum(axis=1, keepdims=True))
+    return Alone(votes, levels.fit(task, worker, label, (n, votes.n_workers, k), start, known, voice))
 
 
 def _more(said: F8, label: I8) -> F8:

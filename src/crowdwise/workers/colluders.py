@@ -2,7 +2,8 @@
 
 1. The crowd is fitted as if everybody worked alone, with levels of difficulty and common mistakes (`alone`).
 2. Groups are looked for whose common answers copying explains far better, and tested member by member (`copying`).
-3. Whoever is found has no say in what the others are measured by: the rest is fitted again, until nobody is found.
+3. A group that is found gets one voice, and whoever passes against it then joins it.
+4. Whoever is found has no say in what the others are measured by: the rest is fitted again, until nobody is found.
 Members who are mostly wrong are `colluding`, the others `copying` (who copies whom, the labels alone cannot say).
 Fails where the ring is larger than the honest rest of a task: then it looks like the truth.
 """
@@ -15,7 +16,7 @@ import numpy.typing as npt
 from ..annotations import Annotations
 from ..result import Result
 from .alone import Alone, alone
-from .copying import Ring, find_ring, ratios
+from .copying import Ring, find_ring, joined, ratios
 from .flags import Flag, examples
 from .judgement import Judgement
 
@@ -44,10 +45,13 @@ def flags_of(judgement: Judgement, level: float = LEVEL) -> list[Flag]:
     null = _null(judgement, votes)
     found: list[tuple[Alone, Ring]] = []
     while len(found) < RINGS:
-        ring = find_ring(null, ratios(null), level)
+        seen = ratios(null)
+        ring = find_ring(null, seen, level)
         if ring is None:
             break
-        found.append((null, ring))
+        fair = _null(judgement, null.votes, ring)
+        ring = joined(fair, seen, ring, level)
+        found.append((fair, ring))
         gone = np.isin(null.votes.worker, ring.workers)
         if gone.all():
             break
@@ -56,8 +60,12 @@ def flags_of(judgement: Judgement, level: float = LEVEL) -> list[Flag]:
     return [flag for before, ring in found for flag in _flags(before, ring, belief)]
 
 
-def _null(judgement: Judgement, votes: Annotations) -> Alone:
-    return alone(votes, judgement.posterior, judgement.known, np.ones(votes.n_workers))
+def _null(judgement: Judgement, votes: Annotations, ring: Ring | None = None) -> Alone:
+    """Everybody alone; the members of a ring have one voice."""
+    voice = np.ones(votes.n_workers)
+    if ring is not None:
+        voice[list(ring.workers)] = 1 / len(ring.workers)
+    return alone(votes, np.where(judgement.known[:, None], judgement.posterior, 0.0), voice)
 
 
 def _flags(null: Alone, ring: Ring, belief: F8) -> list[Flag]:

@@ -16,6 +16,7 @@ their variance (as in quasi-likelihood). Fails where workers share a source that
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass
 from math import lgamma, log
 from typing import Any
@@ -40,15 +41,20 @@ MANY = 20
 
 @dataclass(frozen=True)
 class Ratios:
-    """Pairs first < second in ascending order: common tasks, those with the same answer, and log copying : alone,
-    divided by the `spread` that all pairs' scores have."""
+    """Pairs first < second in ascending order: log copying : alone, and the standard score of being the same."""
 
     first: I8
     second: I8
-    common: F8
-    same: F8
     log_ratio: F8
-    spread: float
+    score: F8
+
+    def spread(self, apart: Sequence[int] = ()) -> float:
+        """Variance of the scores of most pairs, at least one: copiers are few, and stand outside.
+
+        Pairs within the group `apart` do not count.
+        """
+        z = self.score[~(np.isin(self.first, apart) & np.isin(self.second, apart))]
+        return max(1.0, float((1.4826 * np.median(np.abs(z - np.median(z)))) ** 2)) if len(z) >= MANY else 1.0
 
 
 @dataclass(frozen=True)
@@ -67,14 +73,11 @@ def ratios(null: Alone) -> Ratios:
     same = votes.label[first] == votes.label[second]
     gain = np.zeros(len(first))
     gain[same] = 1 / null.chance(first[same], second[same])
-    common, agreed = (np.bincount(pair, weights=x, minlength=len(key)) for x in (np.ones(len(same)), same))
     score = np.stack([np.bincount(pair, weights=each, minlength=len(key)) for each in _logs(gain)])
-    kept = common >= MIN_COMMON
+    kept = np.bincount(pair, minlength=len(key)) >= MIN_COMMON
     slope = np.bincount(pair, weights=gain - 1, minlength=len(key))[kept]
     size = np.sqrt(np.bincount(pair, weights=(gain - 1) ** 2, minlength=len(key))[kept])
-    spread = _spread(slope / np.maximum(size, 1e-12))
-    found = _mean(score[:, kept]) / spread
-    return Ratios(key[kept] // m, key[kept] % m, common[kept], agreed[kept], found, spread)
+    return Ratios(key[kept] // m, key[kept] % m, _mean(score[:, kept]), slope / np.maximum(size, 1e-12))
 
 
 def _logs(gain: F8) -> F8:
@@ -87,26 +90,19 @@ def _mean(score: F8) -> F8:
     return np.asarray(np.logaddexp.reduce(score, axis=0) - log(len(SHARES)))
 
 
-def _spread(z: F8) -> float:
-    """Variance of the scores of most pairs, at least one: copiers are few, and stand outside."""
-    if len(z) < MANY:
-        return 1.0
-    return max(1.0, float((1.4826 * np.median(np.abs(z - np.median(z)))) ** 2))
-
-
 def find_ring(null: Alone, seen: Ratios, level: float) -> Ring | None:
     """The first group, of those with the highest ratios, that is beyond chance at `level` with each of its members."""
     from scipy.sparse import csr_array
 
     m = null.votes.n_workers
     ends = np.r_[seen.first, seen.second], np.r_[seen.second, seen.first]
-    table = csr_array((np.tile(seen.log_ratio, 2), ends), shape=(m, m))
+    table = csr_array((np.tile(seen.log_ratio / seen.spread(), 2), ends), shape=(m, m))
     likely = np.flatnonzero(seen.log_ratio > 0)
     likely = likely[np.argsort(-seen.log_ratio[likely], kind="stable")][:SEEDS]
     grown = {_grow(table, m, int(seen.first[i]), int(seen.second[i])) for i in likely}
     for score, group in sorted(grown, reverse=True)[:TESTS]:
         # The pairs' sum overstates a group: below the level it needs no test.
-        ring = None if score < -log(level) else _tested(null, list(group), seen.spread, level)
+        ring = None if score < -log(level) else _tested(null, list(group), seen.spread(group), level)
         if ring is not None:
             return ring
     return None
@@ -128,6 +124,22 @@ def _tested(null: Alone, group: list[int], spread: float, level: float) -> Ring 
     order = np.argsort(group)
     p = np.exp(-np.minimum(each, whole))
     return Ring(tuple(group[i] for i in order), tuple(float(p[i]) for i in order))
+
+
+def joined(null: Alone, seen: Ratios, ring: Ring, level: float) -> Ring:
+    """The ring with whoever else passes against it, under a null in which it has one voice: it can no more make its
+    own answers common mistakes."""
+    m, spread = null.votes.n_workers, seen.spread(ring.workers)
+    inside = np.zeros(m, dtype=bool)
+    inside[list(ring.workers)] = True
+    pull = np.bincount(seen.first, weights=seen.log_ratio * inside[seen.second], minlength=m)
+    pull += np.bincount(seen.second, weights=seen.log_ratio * inside[seen.first], minlength=m)
+    found = dict(zip(ring.workers, ring.p_value, strict=True))
+    for w in np.flatnonzero((pull > 0) & ~inside).tolist():
+        each = _weigh(*null.in_turn([*ring.workers, w], w)) / spread - log(m)
+        if each >= -log(level):
+            found[w] = float(np.exp(-each))
+    return Ring(tuple(sorted(found)), tuple(found[w] for w in sorted(found)))
 
 
 def _weigh(same: F8, chance: F8) -> float:
