@@ -10,13 +10,16 @@ Fails where the ring is larger than the honest rest of a task: then it looks lik
 
 from __future__ import annotations
 
+from collections.abc import Sequence
+from functools import partial
+
 import numpy as np
 import numpy.typing as npt
 
 from ..annotations import Annotations
 from ..result import Result
 from .alone import Alone, alone
-from .copying import Ring, find_ring, joined, ratios
+from .copying import Ring, find_ring
 from .flags import Flag, examples
 from .judgement import Judgement
 
@@ -45,12 +48,10 @@ def flags_of(judgement: Judgement, level: float = LEVEL) -> list[Flag]:
     null = _null(judgement, votes)
     found: list[tuple[Alone, Ring]] = []
     while len(found) < RINGS:
-        seen = ratios(null)
-        ring = find_ring(null, seen, level)
-        if ring is None:
+        seen = find_ring(null, level, partial(_null, judgement, null.votes))
+        if seen is None:
             break
-        fair = _null(judgement, null.votes, ring)
-        ring = joined(fair, seen, ring, level)
+        ring, fair = seen
         found.append((fair, ring))
         gone = np.isin(null.votes.worker, ring.workers)
         if gone.all():
@@ -60,11 +61,10 @@ def flags_of(judgement: Judgement, level: float = LEVEL) -> list[Flag]:
     return [flag for before, ring in found for flag in _flags(before, ring, belief)]
 
 
-def _null(judgement: Judgement, votes: Annotations, ring: Ring | None = None) -> Alone:
-    """Everybody alone; the members of a ring have one voice."""
+def _null(judgement: Judgement, votes: Annotations, together: Sequence[int] = ()) -> Alone:
+    """Everybody alone; those `together` have one voice."""
     voice = np.ones(votes.n_workers)
-    if ring is not None:
-        voice[list(ring.workers)] = 1 / len(ring.workers)
+    voice[list(together)] = 1 / max(len(together), 1)
     return alone(votes, np.where(judgement.known[:, None], judgement.posterior, 0.0), voice)
 
 

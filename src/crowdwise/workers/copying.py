@@ -16,7 +16,7 @@ their variance (as in quasi-likelihood). Fails where workers share a source that
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from math import lgamma, log
 from typing import Any
@@ -34,7 +34,7 @@ MIN_COMMON = 10
 # Shares of the answers that a copier hands over. Less than half is no copying but a common school.
 SHARES = np.array([0.5, 0.75, 0.95])
 # Pairs from which groups are grown: those with the highest ratios. Groups tested, at most, before giving up.
-SEEDS, TESTS = 100, 10
+SEEDS, TESTS = 100, 3
 # Pairs from which on the spread of their scores can be told.
 MANY = 20
 
@@ -90,21 +90,33 @@ def _mean(score: F8) -> F8:
     return np.asarray(np.logaddexp.reduce(score, axis=0) - log(len(SHARES)))
 
 
-def find_ring(null: Alone, seen: Ratios, level: float) -> Ring | None:
-    """The first group, of those with the highest ratios, that is beyond chance at `level` with each of its members."""
+def find_ring(null: Alone, level: float, with_one_voice: Callable[[Sequence[int]], Alone]) -> tuple[Ring, Alone] | None:
+    """The first group, of those with the highest ratios, that is beyond chance at `level` with each of its members.
+
+    It must be so twice: where everybody has a voice, and, by as much as no model is quite true, where the group has one
+    (a large ring makes its own answers look like common mistakes). Comes with the second null.
+    """
     from scipy.sparse import csr_array
 
-    m = null.votes.n_workers
+    m, seen = null.votes.n_workers, ratios(null)
     ends = np.r_[seen.first, seen.second], np.r_[seen.second, seen.first]
-    table = csr_array((np.tile(seen.log_ratio / seen.spread(), 2), ends), shape=(m, m))
+    table = csr_array((np.tile(seen.log_ratio, 2), ends), shape=(m, m))
     likely = np.flatnonzero(seen.log_ratio > 0)
     likely = likely[np.argsort(-seen.log_ratio[likely], kind="stable")][:SEEDS]
     grown = {_grow(table, m, int(seen.first[i]), int(seen.second[i])) for i in likely}
-    for score, group in sorted(grown, reverse=True)[:TESTS]:
-        # The pairs' sum overstates a group: below the level it needs no test.
-        ring = None if score < -log(level) else _tested(null, list(group), seen.spread(group), level)
+    tests = 0
+    for score, group in sorted(grown, reverse=True):
+        # The sum over pairs overstates a group: below the level it needs no test.
+        if score < -log(level) or tests == TESTS:
+            return None
+        if _weigh(*null.in_turn(group)) - _log_choices(m, len(group)) < -log(level):
+            continue
+        tests += 1
+        fair = with_one_voice(group)
+        spread = ratios(fair).spread(group)
+        ring = _tested(fair, list(group), spread, level)
         if ring is not None:
-            return ring
+            return _joined(fair, seen, ring, spread, level), fair
     return None
 
 
@@ -126,10 +138,9 @@ def _tested(null: Alone, group: list[int], spread: float, level: float) -> Ring 
     return Ring(tuple(group[i] for i in order), tuple(float(p[i]) for i in order))
 
 
-def joined(null: Alone, seen: Ratios, ring: Ring, level: float) -> Ring:
-    """The ring with whoever else passes against it, under a null in which it has one voice: it can no more make its
-    own answers common mistakes."""
-    m, spread = null.votes.n_workers, seen.spread(ring.workers)
+def _joined(null: Alone, seen: Ratios, ring: Ring, spread: float, level: float) -> Ring:
+    """The ring with whoever else passes against it."""
+    m = null.votes.n_workers
     inside = np.zeros(m, dtype=bool)
     inside[list(ring.workers)] = True
     pull = np.bincount(seen.first, weights=seen.log_ratio * inside[seen.second], minlength=m)
