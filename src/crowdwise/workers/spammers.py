@@ -33,6 +33,8 @@ F8 = npt.NDArray[np.float64]
 MIN_LABELS = 5
 LEVEL = 0.85
 ALWAYS = 0.95
+# Whose labels follow the others' by so many standard deviations is no spammer, whatever the models say.
+FOLLOWS = 2.0
 # To be called an adversary takes more: among many guessers some are unlucky.
 ADVERSARIAL = 0.999
 # Pseudo-workers of each kind: spammers, workers like most, workers of their own kind, experts on one class.
@@ -55,7 +57,12 @@ class Suspicion:
 
 
 def suspicion(annotations: Annotations, belief: F8) -> Suspicion:
-    """How probable is it that each worker is a spammer, given belief[row, class] about the row's task without him?"""
+    """How probable is it that each worker is a spammer, given belief[row, class] about the row's task without him?
+
+    Labels of tasks that nobody else labelled tell nothing: they do not count.
+    """
+    told = _told(annotations, belief)
+    annotations, belief = (annotations, belief) if told.all() else (annotations.take(told), belief[told])
     n, k = annotations.labels_per_worker, annotations.n_classes
     judged = n >= MIN_LABELS
     if k < 2 or not judged.any():
@@ -80,6 +87,13 @@ def suspicion(annotations: Annotations, belief: F8) -> Suspicion:
     honest = np.log(share[1:] / share[1:].sum())
     odds = spam - np.logaddexp.reduce(evidence[:, 1:] + honest, axis=1)
     return Suspicion(odds, probability, float(share[0]))
+
+
+def _told(annotations: Annotations, belief: F8) -> npt.NDArray[np.bool_]:
+    """Rows of whose task something is known without the worker: others labelled it, or the truth was given."""
+    task, m = annotations.task.astype(np.int64), annotations.n_workers
+    workers = np.bincount(np.unique(task * m + annotations.worker) // max(m, 1), minlength=annotations.n_tasks)
+    return np.asarray((workers[task] > 1) | (belief.max(axis=1, initial=0.0) == 1))
 
 
 def _strength(table: F8, mean: F8) -> float:
@@ -151,9 +165,10 @@ def flags_of(judgement: Judgement, level: float = LEVEL) -> list[Flag]:
     seen = judgement.suspicion
     said = np.bincount(votes.cell, minlength=len(n) * k).reshape(len(n), k)
     below, chance = worse_than_chance(judgement, said)
+    follows = follows_others(judgement)
     for w in np.flatnonzero(n >= MIN_LABELS).tolist():
         spam = float(seen.probability[w])
-        if spam >= level:
+        if spam >= level and follows[w] < FOLLOWS:
             found.append(_spammer(judgement, w, spam, said[w]))
         elif below[w] >= ADVERSARIAL and spam < 0.5:
             words = (
@@ -190,6 +205,25 @@ def _wrong(judgement: Judgement, w: int) -> tuple[object, ...]:
     rows = np.flatnonzero(judgement.annotations.worker == w)
     rows = rows[np.argsort(judgement.confirmed[rows], kind="stable")]
     return examples(judgement.annotations, judgement.annotations.task[rows[judgement.confirmed[rows] < 0.5]])
+
+
+def follows_others(judgement: Judgement) -> F8:
+    """How far the others confirm each worker beyond the same labels dealt out at random to the same tasks, in standard
+    deviations: mean and variance of the sum under all orders (Hoeffding 1951, doi:10.1214/aoms/1177729545)."""
+    votes, belief = judgement.annotations, judgement.others
+    m, k = votes.n_workers, votes.n_classes
+    n = np.maximum(votes.labels_per_worker.astype(np.float64), 2.0)
+    said = np.bincount(votes.cell, minlength=m * k).reshape(m, k) / n[:, None]  # worker, label
+    mean = np.stack([np.bincount(votes.worker, weights=belief[:, c], minlength=m) for c in range(k)], axis=1) / n[:, None]
+    # Each label in each task's place, less the means of its row and column.
+    at_random = (said * mean).sum(axis=1)
+    by_task = (said[votes.worker] * belief).sum(axis=1)
+    square = np.bincount(votes.worker, weights=(said[votes.worker] * belief**2).sum(axis=1), minlength=m) / n
+    tasks = np.bincount(votes.worker, weights=by_task**2, minlength=m) / n
+    labels = (said * mean**2).sum(axis=1)
+    variance = n**2 / (n - 1) * np.maximum(square - tasks - labels + at_random**2, 0.0)
+    got = np.bincount(votes.worker, weights=judgement.confirmed, minlength=m)
+    return np.asarray((got - n * at_random) / np.sqrt(np.maximum(variance, 1e-12)))
 
 
 def worse_than_chance(judgement: Judgement, said: npt.NDArray[np.int64]) -> tuple[F8, F8]:
