@@ -25,6 +25,7 @@ from ..maths.dirichlet import log_evidence, log_mean
 from ..maths.logspace import normalise_rows
 from ..result import Result
 from .flags import Flag, examples
+from .following import FOLLOWS, follows_others
 from .judgement import Judgement
 
 F8 = npt.NDArray[np.float64]
@@ -33,8 +34,6 @@ F8 = npt.NDArray[np.float64]
 MIN_LABELS = 5
 LEVEL = 0.85
 ALWAYS = 0.95
-# Whose labels follow the others' by so many standard deviations is no spammer, whatever the models say.
-FOLLOWS = 2.0
 # To be called an adversary takes more: among many guessers some are unlucky.
 ADVERSARIAL = 0.999
 # Pseudo-workers of each kind: spammers, workers like most, workers of their own kind, experts on one class.
@@ -165,7 +164,7 @@ def flags_of(judgement: Judgement, level: float = LEVEL) -> list[Flag]:
     seen = judgement.suspicion
     said = np.bincount(votes.cell, minlength=len(n) * k).reshape(len(n), k)
     below, chance = worse_than_chance(judgement, said)
-    follows = follows_others(judgement)
+    follows = follows_others(votes, judgement.others).score
     for w in np.flatnonzero(n >= MIN_LABELS).tolist():
         spam = float(seen.probability[w])
         if spam >= level and follows[w] < FOLLOWS:
@@ -205,25 +204,6 @@ def _wrong(judgement: Judgement, w: int) -> tuple[object, ...]:
     rows = np.flatnonzero(judgement.annotations.worker == w)
     rows = rows[np.argsort(judgement.confirmed[rows], kind="stable")]
     return examples(judgement.annotations, judgement.annotations.task[rows[judgement.confirmed[rows] < 0.5]])
-
-
-def follows_others(judgement: Judgement) -> F8:
-    """How far the others confirm each worker beyond the same labels dealt out at random to the same tasks, in standard
-    deviations: mean and variance of the sum under all orders (Hoeffding 1951, doi:10.1214/aoms/1177729545)."""
-    votes, belief = judgement.annotations, judgement.others
-    m, k = votes.n_workers, votes.n_classes
-    n = np.maximum(votes.labels_per_worker.astype(np.float64), 2.0)
-    said = np.bincount(votes.cell, minlength=m * k).reshape(m, k) / n[:, None]  # worker, label
-    mean = np.stack([np.bincount(votes.worker, weights=belief[:, c], minlength=m) for c in range(k)], axis=1) / n[:, None]
-    # Each label in each task's place, less the means of its row and column.
-    at_random = (said * mean).sum(axis=1)
-    by_task = (said[votes.worker] * belief).sum(axis=1)
-    square = np.bincount(votes.worker, weights=(said[votes.worker] * belief**2).sum(axis=1), minlength=m) / n
-    tasks = np.bincount(votes.worker, weights=by_task**2, minlength=m) / n
-    labels = (said * mean**2).sum(axis=1)
-    variance = n**2 / (n - 1) * np.maximum(square - tasks - labels + at_random**2, 0.0)
-    got = np.bincount(votes.worker, weights=judgement.confirmed, minlength=m)
-    return np.asarray((got - n * at_random) / np.sqrt(np.maximum(variance, 1e-12)))
 
 
 def worse_than_chance(judgement: Judgement, said: npt.NDArray[np.int64]) -> tuple[F8, F8]:
