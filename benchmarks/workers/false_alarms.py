@@ -3,7 +3,7 @@
 60 workers, 200 to 400 tasks, 2 to 20 classes. Nobody copies. By seed: 3, 5, 10 or all labels a task; classes even, or
 nine tasks in ten of one class; wrong answers spread evenly, or most of them on one tempting class a task.
 
-    sd 0, 1, 2   GLAD: P(right) = expit(skill · ease), ease = exp(N(0, sd²)): from tasks alike to some that nobody can do
+    sd 0, 1, 2   GLAD: P(right) = expit(skill · ease), ease = exp(N(0, sd²)): tasks alike, or some that nobody can do
     guessers     a third of the workers guess, the others are good; only the good are honest
 
 Prints the table and writes what the flags cite: src/crowdwise/workers/false_alarms.json.
@@ -87,7 +87,7 @@ def measure(k: int, kind: str, seeds: range) -> Found:
 
 def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
-    parser.add_argument("--seeds", type=int, default=SEEDS, help="crowds of each sort; fewer than the default write nothing")
+    parser.add_argument("--seeds", type=int, default=SEEDS, help="crowds of each sort; fewer write nothing")
     options = parser.parse_args()
     warnings.simplefilter("ignore", cw.CrowdwiseWarning)
     found = {(k, kind): _told(k, kind, range(options.seeds)) for k in CLASSES for kind in KINDS}
@@ -107,7 +107,8 @@ def _told(k: int, kind: str, seeds: range) -> Found:
 
 def page(found: dict[tuple[int, str], Found], total: Found) -> str:
     """Two tables: by sort of crowd, and by flag."""
-    rows = [[f"K = {k}", *(f"{found[k, kind].any_flag} of {found[k, kind].honest:,}" for kind in KINDS)] for k in CLASSES]
+    cells = {at: f"{one.any_flag} of {one.honest:,}" for at, one in found.items()}
+    rows = [[f"K = {k}", *(cells[k, kind] for kind in KINDS)] for k in CLASSES]
     flags = [[name, f"{total.by_name[name]} of {total.honest:,}", f"{total.by_name[name] / total.honest:.3%}"]
              for name in NAMES if name != "unknown"]  # fmt: skip
     both = f"{total.any_flag} of {total.honest:,}", f"{total.any_flag / total.honest:.3%}"

@@ -152,8 +152,8 @@ def tell(look: Study, annotations: Annotations, result: Result) -> None:
     rows = [[str(f.worker), f.name, _strength(f.probability, f.p_value), f.evidence] for f in flags[:SHOWN]]
     if flags:
         print_table(f"Flags{_of(len(flags))}", ["worker", "flag", "strength", "evidence"], rows, stderr=False)
-        rates = [f"{name} {words}" for name in sorted({f.name for f in flags}) if (words := false_alarms_in_words(name))]
-        say(f"falsely raised in simulated crowds: {'; '.join(rates)}")
+        rates = [f"{name} {false_alarms_in_words(name)}" for name in sorted({f.name for f in flags})]
+        say(f"false alarms, as measured in simulated crowds: {'; '.join(rates)}")
     unknown = len(look.flags) - len(flags)
     say(
         f"{len({f.worker for f in flags})} workers are flagged"

@@ -5,8 +5,9 @@
     wrong    otherwise another class: by the worker's own habits, own[w, k]; or from an urn of the task that starts with
              strength · usual[k] and gains a ball of each wrong answer: what tempts one tempts the next
 
-With ease nought this is GLAD (Whitehill et al. 2009), with slope one it is Rasch's model; which of the two, and how hard
-the levels are, is learnt from the crowd. Fitted by EM; abilities, leanings and levels by Newton steps under weak priors.
+With ease nought this is GLAD (Whitehill et al. 2009), with slope one it is Rasch's model; which of the two, and how
+hard the levels are, is learnt from the crowd. Fitted by EM; abilities, leanings and levels by Newton steps under weak
+priors.
 The class is the one that workers tend to, true or not: a task that misleads everybody is an easy one of another class.
 Tasks are told apart by the habits alone; the urn is for foretelling a label, where the likelier of the two counts.
 """
@@ -21,6 +22,7 @@ import numpy.typing as npt
 
 F8 = npt.NDArray[np.float64]
 I8 = npt.NDArray[np.int64]
+Codes = npt.NDArray[np.integer[Any]]
 
 # How easy the levels are at the start, in logits, and rounds of EM.
 EASE = np.array([2.0, 0.5, -0.5, -1.5])
@@ -54,14 +56,14 @@ class Levels:
         """posterior[task, class, level]."""
         return _normal(self.score)
 
-    def row(self, worker: I8, label: I8) -> F8:
+    def row(self, worker: Codes, label: Codes) -> F8:
         """row[i, class, level]: what a label adds to the score of its task."""
         out = np.log1p(-self.right[worker]) + np.log(self.own[worker, :, label])[:, :, None]
         at = np.arange(len(label)), label
         out[at] = np.log(self.right[worker, label])
         return np.asarray(out * self.voice[worker][:, None, None])
 
-    def says(self, worker: I8, label: I8, said: F8) -> F8:
+    def says(self, worker: Codes, label: Codes, said: F8) -> F8:
         """says[i, class, level]: the probability of a label, given said[i, label] by others of the same task.
 
         A wrong answer gets the higher of what the task's others and the worker's own habits make of it.
@@ -78,13 +80,14 @@ class Levels:
 class _Crowd:
     """The annotations as sparse tables: task × worker, task · label × worker · label, task × worker · label."""
 
-    def __init__(
-        self, task: I8, worker: I8, label: I8, shape: tuple[int, int, int], voice: F8, weight: F8 | None
-    ) -> None:
+    def __init__(self, task: I8, worker: I8, label: I8, shape: tuple[int, int, int], voice: F8) -> None:
         from scipy.sparse import csr_array
 
         n, m, k = self.shape = shape
-        each, self.voice = voice[worker] if weight is None else voice[worker] * weight, voice
+        self.labels: Any  # sparse products of dense tables are dense, which their types do not know
+        self.hits: Any
+        self.cells: Any
+        each, self.voice = voice[worker], voice
         self.labels = csr_array((each, (task, worker)), shape=(n, m))
         self.hits = csr_array((each, (task * k + label, worker * k + label)), shape=(n * k, m * k))
         self.cells = csr_array((each, (task, worker * k + label)), shape=(n, m * k))
@@ -155,21 +158,13 @@ class _Curves:
 
 
 def fit(
-    task: I8,
-    worker: I8,
-    label: I8,
-    shape: tuple[int, int, int],
-    start: F8,
-    known: npt.NDArray[np.bool_],
-    voice: F8,
-    weight: F8 | None = None,
+    task: I8, worker: I8, label: I8, shape: tuple[int, int, int], start: F8, known: npt.NDArray[np.bool_], voice: F8
 ) -> Levels:
-    """Fit to codes; shape is (tasks, workers, classes).
+    """Fit to codes, each worker at most once a task; shape is (tasks, workers, classes).
 
     start[task, class] is a posterior to begin with, which stays where `known`; voice[worker] is what his word counts.
-    The weights of a worker's labels of one task sum to one.
     """
-    crowd = _Crowd(task, worker, label, shape, voice, weight)
+    crowd = _Crowd(task, worker, label, shape, voice)
     held = np.where(known[:, None], np.log(np.maximum(start, 1e-300)), 0.0)[:, :, None]
     # What is learnt is learnt from classes that have votes. A class that nobody names could else come to mean a common
     # mistake: everybody wrong in the same way.

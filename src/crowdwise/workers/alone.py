@@ -115,12 +115,12 @@ def alone(votes: Annotations, gold: F8, voice: F8) -> Alone:
     task, worker, label = (x.astype(np.int64) for x in (votes.task, votes.worker, votes.label))
     n, k = shape = votes.n_tasks, votes.n_classes
     said = np.bincount(task * k + label, weights=voice[worker], minlength=n * k).reshape(shape) + 0.5 / k
-    known = gold.any(axis=1)
+    known = np.asarray(gold.any(axis=1), dtype=bool)
     start = np.where(known[:, None], gold, said / said.sum(axis=1, keepdims=True))
     return Alone(votes, levels.fit(task, worker, label, (n, votes.n_workers, k), start, known, voice))
 
 
-def _more(said: F8, label: I8) -> F8:
+def _more(said: F8, label: levels.Codes) -> F8:
     out = said.copy()
     out[np.arange(len(said)), label] += 1
     return out

@@ -96,8 +96,8 @@ def _flag(
     names = tuple(votes.workers.gather(partners).to_list())
     more = f" and {len(names) - 1} more of one group" if len(names) > 1 else ""
     words = (
-        f"gives the same answer as {names[0]}{more} on {same.sum()} of {len(same)} common tasks, where workers on their "
-        f"own would on {expected:.0f}; of these answers {(same * wrong).sum():.0f} are wrong"
+        f"gives the same answer as {names[0]}{more} on {same.sum()} of {len(same)} common tasks, where workers on "
+        f"their own would on {expected:.0f}; of these answers {(same * wrong).sum():.0f} are wrong"
     )
     shown = np.flatnonzero(same & (wrong > 0.5))
     tasks = votes.task[first[shown[np.argsort(-wrong[shown], kind="stable")]]]

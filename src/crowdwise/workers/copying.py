@@ -4,12 +4,12 @@ A copier says what another said with probability c, and else what he would say a
 
     P(label | the labels before) = (1 - c) · alone + c · share of the labels before that are the same
 
-so the ratio copying : alone of a label is 1 - c + c · same / chance, with the chance that `alone` gives, which knows how
-hard the task is and which mistakes it invites. The same right answer tells a little, the same wrong one much, and every
-difference speaks against copying. Averaged over some c the product of the ratios has mean one among workers who work
-alone: a ratio of x has a p-value of at most 1/x (Markov). Pairs are only used to look for groups: their ratios depend on
-each other. The test of a group takes its members' labels in turn, each given those before, and a group of s workers
-among M pays for the C(M, s) groups that it might have been; then each member must pass against the others.
+so the ratio copying : alone of a label is 1 - c + c · same / chance, with the chance that `alone` gives, which knows
+how hard the task is and which mistakes it invites. The same right answer tells a little, the same wrong one much, and
+every difference speaks against copying. Averaged over some c the product of the ratios has mean one among workers who
+work alone: a ratio of x has a p-value of at most 1/x (Markov). Pairs are only used to look for groups: their ratios
+depend on each other. The test of a group takes its members' labels in turn, each given those before, and a group of s
+workers among M pays for the C(M, s) groups that it might have been; then each member must pass against the others.
 No model is quite true: where the scores of most pairs spread wider than theory has it, all logarithms are divided by
 their variance (as in quasi-likelihood). Fails where workers share a source that the others do not see.
 """
@@ -73,7 +73,9 @@ def ratios(null: Alone) -> Ratios:
     same = votes.label[first] == votes.label[second]
     gain = np.zeros(len(first))
     gain[same] = 1 / null.chance(first[same], second[same])
-    score = np.stack([np.bincount(pair, weights=each, minlength=len(key)) for each in _logs(gain)])
+    score: F8 = np.array(
+        [np.bincount(pair, weights=each, minlength=len(key)) for each in _logs(gain)], dtype=np.float64
+    )
     kept = np.bincount(pair, minlength=len(key)) >= MIN_COMMON
     slope = np.bincount(pair, weights=gain - 1, minlength=len(key))[kept]
     size = np.sqrt(np.bincount(pair, weights=(gain - 1) ** 2, minlength=len(key))[kept])

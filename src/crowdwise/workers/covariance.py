@@ -88,8 +88,8 @@ def covariance_flags(annotations: Annotations, share: float = SHARE) -> list[Fla
     """A flag `uninformative` for every worker without a part in the common signal; `unknown` for who met too few.
 
     The split always finds two groups, in a crowd of good workers too. So only those are flagged whose labels surely
-    follow the others' votes by less than `share` of what the typical worker's do; with infinity the split alone decides,
-    as in the tutorial.
+    follow the others' votes by less than `share` of what the typical worker's do; with infinity the split alone
+    decides, as in the tutorial.
     """
     seen = shared_signal(annotations)
     nothing = seen.uninformative

@@ -1,6 +1,6 @@
 """Do a worker's labels follow what the others say? Against the same labels dealt out at random to the same tasks.
 
-The sum of what the others believe of his labels has, over all orders of the labels, a mean and a variance in closed form
+The sum of what the others believe of the labels has, over all their orders, a mean and a variance in closed form
 (Hoeffding 1951, doi:10.1214/aoms/1177729545): nothing is fitted, whatever the classes and their frequencies.
 """
 
@@ -18,7 +18,7 @@ F8 = npt.NDArray[np.float64]
 # Whose labels follow the others' by so many standard deviations tells something, whatever a model says.
 FOLLOWS = 2.0
 # Who is to be called uninformative must be below the bar by so many.
-SURE = 3.0
+SURE = 4.0
 
 
 @dataclass(frozen=True)
@@ -55,7 +55,7 @@ def follows_others(votes: Annotations, belief: F8) -> Following:
 
 
 def others_votes(votes: Annotations) -> F8:
-    """belief[row, class]: the shares of the votes of the row's task without the worker's own; even where none is left."""
+    """belief[row, class]: shares of the votes of the row's task without the worker's own; even where none is left."""
     left = votes.votes[votes.task].astype(np.float64)
     pair = votes.task.astype(np.int64) * max(votes.n_workers, 1) + votes.worker
     _, place = np.unique(pair, return_inverse=True)

@@ -154,8 +154,10 @@ def _partners(first: I8, second: I8, core: Mask) -> I8:
 
 
 def _excess(first: I8, second: I8, n: F8, share: F8, u: F8, level: float) -> F8:
-    """Adjusted p-values of agreement beyond <u, u'>, by exact tails: common tasks are few. Pairs whose excess is small in
-    size, or of which nothing can be foretold, get one."""
+    """Adjusted p-values of agreement beyond <u, u'>, by exact tails: common tasks are few.
+
+    Pairs whose excess is small in size, or of which nothing can be foretold, get one.
+    """
     from scipy.special import betainc
 
     model = np.clip(np.einsum("pr,pr->p", u[first], u[second]), 0.02, 0.98)

@@ -5,8 +5,8 @@ worker of this skill does in this crowd,
 
     skill ~ its interval,    rows[k] ~ Dir(strength · centre[k](skill) + labels[k]),    score of the rows drawn,
 
-where the centre is the crowd's mean confusion, its diagonal moved in logits to the skill, the labels count as far as their
-task's class is certain (Louis), and the strength is learnt from the crowd: how alike its workers are.
+where the centre is the crowd's mean confusion, its diagonal moved in logits to the skill, the labels count as far as
+their task's class is certain (Louis), and the strength is learnt from the crowd: how alike its workers are.
 Raykar & Yu (2012), JMLR 13(16), section 3.
 """
 
@@ -63,7 +63,7 @@ def _mean(table: F8) -> F8:
     """The expected score of rows ~ Dir(table): that of their means, and what their variances add."""
     size = table.sum(axis=2, keepdims=True)
     p = table / size
-    return channel.spammer_score(p) + (p * (1 - p) / (size + 1)).sum(axis=(1, 2)) / table.shape[1]
+    return np.asarray(channel.spammer_score(p) + (p * (1 - p) / (size + 1)).sum(axis=(1, 2)) / table.shape[1])
 
 
 def _logit(share: F8) -> F8:
@@ -87,7 +87,7 @@ def _centre(judgement: Judgement) -> Callable[[F8], F8]:
 
     def at(skill: F8) -> F8:
         right = np.asarray(expit(diagonal + (skill - mean)[..., None]))
-        out = (1 - right)[..., None] * wrong
+        out: F8 = (1 - right)[..., None] * wrong
         out[..., same, same] = right
         return out
 
