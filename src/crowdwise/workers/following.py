@@ -18,15 +18,17 @@ F8 = npt.NDArray[np.float64]
 # Whose labels follow the others' by so many standard deviations tells something, whatever a model says.
 FOLLOWS = 2.0
 # Who is to be called uninformative must be below the bar by so many.
-SURE = 4.0
+SURE = 3.0
 
 
 @dataclass(frozen=True)
 class Following:
-    """Of each worker: how far the others confirm his labels beyond chance, a share, and its standard deviation."""
+    """Of each worker: how far the others confirm his labels beyond chance, a share, and its standard deviation; also
+    that of labels in the proportions that the others have: who said one class only may have had no occasion."""
 
     beyond: F8
     error: F8
+    usual_error: F8
 
     @property
     def score(self) -> F8:
@@ -35,7 +37,8 @@ class Following:
 
     def less_than(self, share: float) -> npt.NDArray[np.bool_]:
         """Who surely follows the others by less than `share` of what the typical worker does."""
-        return np.asarray(self.beyond + SURE * self.error < share * max(float(np.median(self.beyond)), 0.0))
+        most = self.beyond + SURE * np.maximum(self.error, self.usual_error)
+        return np.asarray(most < share * max(float(np.median(self.beyond)), 0.0))
 
 
 def follows_others(votes: Annotations, belief: F8) -> Following:
@@ -44,14 +47,16 @@ def follows_others(votes: Annotations, belief: F8) -> Following:
     n = np.maximum(votes.labels_per_worker.astype(np.float64), 2.0)
     said = np.bincount(votes.cell, minlength=m * k).reshape(m, k) / n[:, None]  # worker, label
     mean = np.stack([np.bincount(who, weights=belief[:, c], minlength=m) for c in range(k)], axis=1) / n[:, None]
-    at_random = (said * mean).sum(axis=1)
-    # Every label in every task's place: the variance within rows and columns of that table.
-    cells = np.bincount(who, weights=(said[who] * belief**2).sum(axis=1), minlength=m) / n
-    tasks = np.bincount(who, weights=(said[who] * belief).sum(axis=1) ** 2, minlength=m) / n
-    labels = (said * mean**2).sum(axis=1)
-    variance = n**2 / (n - 1) * np.maximum(cells - tasks - labels + at_random**2, 0.0)
     got = np.bincount(who, weights=belief[np.arange(len(votes)), votes.label], minlength=m)
-    return Following(got / n - at_random, np.sqrt(np.maximum(variance, 1e-12)) / n)
+
+    def error(share: F8) -> F8:
+        """Every label in every task's place: the variance within rows and columns of that table."""
+        cells = np.bincount(who, weights=(share[who] * belief**2).sum(axis=1), minlength=m) / n
+        tasks = np.bincount(who, weights=(share[who] * belief).sum(axis=1) ** 2, minlength=m) / n
+        within = cells - tasks - (share * mean**2).sum(axis=1) + (share * mean).sum(axis=1) ** 2
+        return np.asarray(np.sqrt(np.maximum(within / (n - 1), 1e-12 / n**2)))
+
+    return Following(got / n - (said * mean).sum(axis=1), error(said), error(mean))
 
 
 def others_votes(votes: Annotations) -> F8:
