@@ -57,7 +57,7 @@ view."""
         data = cw.datasets.load(cell["set"])
         votes, pruned = data.annotations, 0
         if "Alg. 1" in cell["method"]:
-            out = cw.workers.drop_flagged(votes, cw.workers.covariance_flags(votes), names=FLAGGED)
+            out = cw.workers.drop_flagged(votes, cw.workers.covariance_flags(votes, share=np.inf), names=FLAGGED)
             votes, pruned = out.annotations, len(out.workers)
         last: str = cell["method"].split(" + ")[-1]
         fused = {"MV": "majority_vote", "EM": "dawid_skene"}.get(last, last)
@@ -136,7 +136,7 @@ after one in six of the weak honest ones was flagged."""
             found = cw.oracle(votes, made.confusion, made.class_prior)
             return {"accuracy": accuracy(found, made.truth_table())}
         if "Alg. 1" in cell["method"]:
-            flags = cw.workers.covariance_flags(votes)
+            flags = cw.workers.covariance_flags(votes, share=np.inf)
             hit = np.isin(votes.workers.to_numpy(), [f.worker for f in flags if f.name in FLAGGED])
             bad = np.array([kind != "one_coin" for kind in made.kind])
             figures = {"specificity": float((~hit)[~bad].mean())}

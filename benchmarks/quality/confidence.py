@@ -142,7 +142,7 @@ def page(rows: list[Row], held: dict[str, tuple[float, float]], found: Table) ->
         [
             "# The default on crowds that it has not seen",
             f"Written by `{COMMAND}`; do not edit by hand.",
-            table(["", "measured on"], [list(fact) for fact in machine.facts()]),
+            table(["", "measured on"], [list(fact) for fact in machine.own_facts()]),
             WORDS.format(n=len(whole), families=len({cw.datasets.family(r.set) for r in whole})),
             table(["what", "bar", "measured", "verdict"], bars(whole, three, held)),
             "## Uneven classes, planted",

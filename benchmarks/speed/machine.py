@@ -16,9 +16,21 @@ PACKAGES = ("crowdwise", "numpy", "scipy", "numba", "llvmlite", "polars", "panda
 
 
 def facts() -> list[tuple[str, str]]:
-    """Name and value, in the order in which they are to be shown."""
+    """Name and value, in the order in which they are to be shown; crowd-kit's environment is made if need be."""
+    peer = peers.crowd_kit_versions()
+    if peer is None:
+        return [*own_facts(), ("crowd-kit", "not here")]
+    rest = ", ".join(f"{name} {peer[name]}" for name in ("pandas", "numpy"))
+    return [
+        *own_facts(),
+        ("crowd-kit", f"{peer['crowd-kit']} in its own environment ({rest}, Python {peer['python']})"),
+    ]
+
+
+def own_facts() -> list[tuple[str, str]]:
+    """The same without peers."""
     cores = len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count()
-    found = [
+    return [
         ("date", datetime.datetime.now(datetime.UTC).strftime("%Y-%m-%d")),
         ("processor", f"{_processor()}, {cores} cores, {_memory()}"),
         ("system", f"{platform.system()} {platform.machine()}, Python {platform.python_version()}"),
@@ -26,11 +38,6 @@ def facts() -> list[tuple[str, str]]:
         ("C compiler", _compiler()),
         ("other load", _load()),
     ]
-    peer = peers.crowd_kit_versions()
-    if peer is None:
-        return [*found, ("crowd-kit", "not here")]
-    rest = ", ".join(f"{name} {peer[name]}" for name in ("pandas", "numpy"))
-    return [*found, ("crowd-kit", f"{peer['crowd-kit']} in its own environment ({rest}, Python {peer['python']})")]
 
 
 def _version(name: str) -> str:

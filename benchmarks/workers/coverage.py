@@ -11,7 +11,7 @@ from crowdwise.maths.channel import spammer_score
 from crowdwise.workers.agreement import agreement
 from crowdwise.workers.confusions import classes_of
 from crowdwise.workers.judgement import Judgement
-from crowdwise.workers.quality import spammer_scores
+from crowdwise.workers.scores import spammer_scores
 
 
 def population(crowd: simulate.Crowd) -> dict[str, float]:

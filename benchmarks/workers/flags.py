@@ -121,7 +121,7 @@ def rings(
 def removal(name: str) -> list[str]:
     """Accuracies before and after covariance-based removal, beside the tutorial's."""
     data = cw.datasets.load(name)
-    out = drop_flagged(data.annotations, covariance_flags(data.annotations))
+    out = drop_flagged(data.annotations, covariance_flags(data.annotations, share=np.inf))
 
     def score(method: str, votes: cw.Annotations) -> float:
         return cw.evaluate(cw.method(method).fit(votes), data.truth).expected_accuracy or 0.0
@@ -136,7 +136,7 @@ def removal(name: str) -> list[str]:
 def em_variants(name: str) -> list[list[str]]:
     """Accuracy of variants of EM stopped after so many steps, before → after covariance-based removal."""
     data = cw.datasets.load(name)
-    left = drop_flagged(data.annotations, covariance_flags(data.annotations)).annotations
+    left = drop_flagged(data.annotations, covariance_flags(data.annotations, share=np.inf)).annotations
     rows = []
     for words, params in VARIANTS.items():
         cells = [words]

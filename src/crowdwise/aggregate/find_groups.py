@@ -23,6 +23,7 @@ import numpy.typing as npt
 import polars as pl
 
 from ..annotations import Annotations
+from ..maths.discovery import adjusted
 from ..maths.logspace import segment_sum
 from ..maths.ties import tie_shares
 from .base import Run
@@ -157,7 +158,7 @@ def as_units(votes: Annotations, group: I8) -> Annotations:
 
 def fit_units(units: Annotations) -> tuple[F8, F8]:
     """Posterior and confusions [worker, true, observed] of a smoothed Dawid-Skene."""
-    found = DawidSkene(smoothing=0.5, max_iter=50, tol=1e-6).solve(units, None, Run())
+    found = DawidSkene(smoothing=0.5 / units.n_classes, max_iter=50, tol=1e-6).solve(units, None, Run())
     assert found.confusion is not None
     return found.posterior, found.confusion
 
@@ -169,7 +170,8 @@ def own_confusions(votes: Annotations, posterior: F8) -> F8:
     rows = posterior[votes.task] * w[:, None]
     cells = votes.n_workers * k
     counts = np.stack([np.bincount(votes.cell, weights=rows[:, t], minlength=cells) for t in range(k)], axis=1)
-    table = counts.reshape(votes.n_workers, k, k).transpose(0, 2, 1) + 0.5
+    # Half a label a row: half a label a cell would make guessers of good workers where classes are many.
+    table = counts.reshape(votes.n_workers, k, k).transpose(0, 2, 1) + 0.5 / k
     return np.asarray(table / table.sum(axis=2, keepdims=True))
 
 
@@ -194,22 +196,17 @@ def overlap(votes: Annotations, among: I8, posterior: F8 | None) -> Overlap:
 
 def flagged(both: Overlap, theta: F8, level: float, excess: float) -> npt.NDArray[np.bool_]:
     """Pairs that agree beyond the fit: significant after Benjamini-Hochberg, and by more than `excess`."""
-    from scipy.special import ndtr
+    from scipy.special import betainc
 
     m = len(theta)
     expected = np.zeros((m, m))
     for k, mix in enumerate(both.mix):
         expected += mix * (theta[:, k] @ theta[:, k].T)
     test = np.triu(both.common >= MIN_COMMON, 1)
-    n = both.common[test]
+    n, agreed = both.common[test], both.agreed[test]
     share = np.clip(expected[test] / n, 1e-6, 1 - 1e-6)
-    gap = both.agreed[test] / n - share
-    p = ndtr(-gap / np.sqrt(share * (1 - share) / n))
-    order = np.argsort(p)
-    passed = p[order] <= level * np.arange(1, len(p) + 1) / max(len(p), 1)
-    last = np.flatnonzero(passed)
-    significant = np.zeros(len(p), dtype=bool)
-    significant[order[: last[-1] + 1 if len(last) else 0]] = True
+    # Exact tails: common tasks are few.
+    tail = np.where(agreed > 0, betainc(np.maximum(agreed, 1e-9), n - agreed + 1, share), 1.0)
     out = np.zeros((m, m), dtype=bool)
-    out[test] = significant & (gap > excess)
+    out[test] = (adjusted(tail) <= level) & (agreed / n - share > excess)
     return out | out.T

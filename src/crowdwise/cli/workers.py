@@ -134,6 +134,8 @@ def summary(look: Study, result: Result) -> dict[str, Any]:
 
 def tell(look: Study, annotations: Annotations, result: Result) -> None:
     """The tables for people."""
+    from ..workers.flags import false_alarms_in_words
+
     say(f"{len(annotations):,} annotations by {annotations.n_workers:,} workers; {result.method}")
     rows = [[c.name, _number(c.value), _range(c.low, c.high), c.reason or c.note or ""] for c in look.agreement]
     print_table("Agreement", ["", "value", "95 % interval", ""], rows, stderr=False)
@@ -142,6 +144,8 @@ def tell(look: Study, annotations: Annotations, result: Result) -> None:
     rows = [[str(f.worker), f.name, _strength(f.probability, f.p_value), f.evidence] for f in flags[:SHOWN]]
     if flags:
         print_table(f"Flags{_of(len(flags))}", ["worker", "flag", "strength", "evidence"], rows, stderr=False)
+        rates = [f"{name} {false_alarms_in_words(name)}" for name in sorted({f.name for f in flags})]
+        say(f"false alarms, as measured in simulated crowds: {'; '.join(rates)}")
     if look.coachable:
         of = {row["worker"]: row for row in look.quality.to_dicts()}
         rows = [

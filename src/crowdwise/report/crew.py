@@ -11,7 +11,7 @@ import polars as pl
 from markupsafe import Markup
 
 from ..annotations import Annotations
-from ..workers.flags import NAMES, Flag
+from ..workers.flags import NAMES, Flag, false_alarms_in_words
 from ..workers.ranking import best_first
 from ..workers.study import Study
 from . import svg
@@ -31,6 +31,7 @@ class Note:
     kind: str
     meaning: str
     strength: str
+    false_alarms: str
     evidence: str
     partners: str
     tasks: str
@@ -63,6 +64,7 @@ def notes(flags: Sequence[Flag]) -> list[Note]:
             kind=flag.name if flag.name in NAMES else "other",
             meaning=NAMES.get(flag.name, ""),
             strength=strength(flag.probability, flag.p_value),
+            false_alarms=false_alarms_in_words(flag.name),
             evidence=shown(flag.evidence, 300),
             partners=enough([shown(p, 30) for p in flag.partners], 6),
             tasks=enough([shown(t, 30) for t in flag.tasks], 10),

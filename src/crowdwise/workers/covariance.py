@@ -19,6 +19,7 @@ from ..annotations import Annotations
 from ..maths.lowrank import complete
 from ..maths.moments import Pairs, pairs
 from .flags import Flag
+from .following import follows_others, others_votes
 
 F8 = npt.NDArray[np.float64]
 
@@ -27,6 +28,8 @@ MIN_LABELS = 5
 MIN_COMMON = 2
 # The covariance of a pair with n common tasks counts n / (n + PSEUDO): chance alone gives few tasks large ones.
 PSEUDO = 40.0
+# Of what the typical worker does, an uninformative one follows the others by less than this share.
+SHARE = 0.25
 
 
 @dataclass(frozen=True)
@@ -81,21 +84,26 @@ def two_means(x: F8) -> float:
     return (low + high) / 2
 
 
-def covariance_flags(annotations: Annotations) -> list[Flag]:
+def covariance_flags(annotations: Annotations, share: float = SHARE) -> list[Flag]:
     """A flag `uninformative` for every worker without a part in the common signal; `unknown` for who met too few.
 
-    The split has no error rate: it always finds two groups. `spammer_flags` weighs the evidence worker by worker.
+    The split always finds two groups, in a crowd of good workers too. So only those are flagged whose labels surely
+    follow the others' votes by less than `share` of what the typical worker's do; with infinity the split alone
+    decides, as in the tutorial.
     """
     seen = shared_signal(annotations)
+    nothing = seen.uninformative
+    if nothing.any() and np.isfinite(share):
+        nothing = nothing & follows_others(annotations, others_votes(annotations)).less_than(share)
     out = []
     for w in range(annotations.n_workers):
         name = annotations.workers[w]
         if not seen.known[w]:
             few = f"{annotations.labels_per_worker[w]} labels on tasks shared with others are too few"
             out.append(Flag(name, "unknown", evidence=few))
-        elif seen.uninformative[w]:
+        elif nothing[w]:
             words = (
-                f"his part in the signal that workers share is {seen.norm[w]:.3f}; informative workers have more than "
+                f"part in the signal that workers share: {seen.norm[w]:.3f}; informative workers have more than "
                 f"{seen.threshold:.3f}"
             )
             out.append(Flag(name, "uninformative", evidence=words))

@@ -2,8 +2,11 @@
 
 from __future__ import annotations
 
+import json
 from collections.abc import Iterable
 from dataclasses import dataclass
+from functools import cache
+from pathlib import Path
 from typing import Any
 
 import numpy as np
@@ -29,6 +32,8 @@ NAMES = {
 REMOVED = ("constant", "random", "uninformative", "colluding")
 # Tasks named in a flag at most.
 EXAMPLES = 50
+# How many honest workers bear each flag in independent crowds: made by `python -m benchmarks.workers.false_alarms`.
+RATES = Path(__file__).with_name("false_alarms.json")
 
 
 @dataclass(frozen=True)
@@ -44,9 +49,38 @@ class Flag:
     tasks: tuple[Any, ...] = ()
     partners: tuple[Any, ...] = ()
 
+    @property
+    def false_alarms(self) -> float | None:
+        """The share of honest workers who bore this flag in simulated crowds where nobody copied or guessed."""
+        flagged, honest = false_alarms(self.name)
+        return None if flagged is None else flagged / honest
+
     def to_dict(self) -> dict[str, Any]:
         """Plain values."""
-        return {**vars(self), "tasks": list(self.tasks), "partners": list(self.partners)}
+        lists = {"tasks": list(self.tasks), "partners": list(self.partners)}
+        return {**vars(self), "false_alarms": self.false_alarms, **lists}
+
+
+@cache
+def _rates() -> dict[str, Any]:
+    found: dict[str, Any] = json.loads(RATES.read_text(encoding="utf-8"))
+    return found
+
+
+def false_alarms(name: str) -> tuple[int | None, int]:
+    """How many honest workers bore the flag of this name in independent crowds (None: not measured), of how many.
+
+    >>> flagged, honest = false_alarms("copying")
+    >>> flagged / honest < 0.001
+    True
+    """
+    return _rates()["flagged"].get(name), int(_rates()["honest"])
+
+
+def false_alarms_in_words(name: str) -> str:
+    """The same for people: "3 of 20,000 honest workers", or nothing."""
+    flagged, honest = false_alarms(name)
+    return "" if flagged is None else f"{flagged} of {honest:,} honest workers"
 
 
 def examples(annotations: Annotations, tasks: npt.NDArray[Any]) -> tuple[Any, ...]:
@@ -56,7 +90,8 @@ def examples(annotations: Annotations, tasks: npt.NDArray[Any]) -> tuple[Any, ..
 
 
 def flag_table(flags: Iterable[Flag]) -> pl.DataFrame:
-    """One row a flag: worker, flag, probability, p_value, evidence, partners, tasks (both as text, by commas)."""
+    """One row a flag: worker, flag, probability, p_value, false_alarms (the share of honest workers who bore it in
+    simulated crowds), evidence, partners, tasks (both as text, by commas)."""
     flags = list(flags)
     return pl.DataFrame(
         {
@@ -64,6 +99,7 @@ def flag_table(flags: Iterable[Flag]) -> pl.DataFrame:
             "flag": pl.Series([f.name for f in flags], dtype=pl.String),
             "probability": pl.Series([f.probability for f in flags], dtype=pl.Float64),
             "p_value": pl.Series([f.p_value for f in flags], dtype=pl.Float64),
+            "false_alarms": pl.Series([f.false_alarms for f in flags], dtype=pl.Float64),
             "evidence": pl.Series([f.evidence for f in flags], dtype=pl.String),
             "partners": pl.Series([", ".join(map(str, f.partners)) for f in flags], dtype=pl.String),
             "tasks": pl.Series([", ".join(map(str, f.tasks)) for f in flags], dtype=pl.String),

@@ -31,6 +31,8 @@ Mask = npt.NDArray[np.bool_]
 MIN_COMMON = 10
 LEVEL = 0.001
 EXCESS = 0.05
+# Partners in the core that each number of a worker's vector takes.
+PARTNERS = 2
 
 
 def agreement_outliers(annotations: Annotations, trusted: Any = None, level: float = LEVEL) -> list[Flag]:
@@ -123,9 +125,11 @@ def _fewest_who_explain(first: I8, second: I8, hot: Mask, m: int, anchor: int | 
 
 
 def _vectors(first: I8, second: I8, share: F8, n: F8, core: Mask, k: int) -> F8:
-    """u[worker, K]: fitted within the core, then to each other worker's agreement with the core."""
-    m = len(core)
-    rank = min(k, max(int(core.sum()) - 1, 1))
+    """u[worker, rank]: fitted within the core, then to each other worker's agreement with the core; NaN where a worker
+    met too few of it."""
+    m, met = len(core), _partners(first, second, core)
+    # A vector of K numbers takes twice as many partners; where most have fewer, a shorter one must do.
+    rank = min(k, max(int(core.sum()) - 1, 1), max(int(np.median(met[core]) // PARTNERS), 1))
     within = core[first] & core[second]
     place = np.cumsum(core) - 1
     a, b = place[first[within]], place[second[within]]
@@ -140,16 +144,29 @@ def _vectors(first: I8, second: I8, share: F8, n: F8, core: Mask, k: int) -> F8:
         x, root = u[other[rows]], np.sqrt(weight[rows])
         gram = (x * root[:, None]).T @ (x * root[:, None]) + 1e-3 * np.eye(rank)
         u[w] = np.linalg.solve(gram, x.T @ (weight[rows] * value[rows]))
-    return u
+    return np.where((met >= PARTNERS * rank)[:, None], u, np.nan)
+
+
+def _partners(first: I8, second: I8, core: Mask) -> I8:
+    """How many of the core each worker met."""
+    m = len(core)
+    return np.asarray(np.bincount(first[core[second]], minlength=m) + np.bincount(second[core[first]], minlength=m))
 
 
 def _excess(first: I8, second: I8, n: F8, share: F8, u: F8, level: float) -> F8:
-    """Adjusted p-values of agreement beyond <u, u'>; pairs whose excess is small in size get one."""
-    from scipy.special import ndtr
+    """Adjusted p-values of agreement beyond <u, u'>, by exact tails: common tasks are few.
+
+    Pairs whose excess is small in size, or of which nothing can be foretold, get one.
+    """
+    from scipy.special import betainc
 
     model = np.clip(np.einsum("pr,pr->p", u[first], u[second]), 0.02, 0.98)
-    p = adjusted(ndtr(-(share - model) / np.sqrt(model * (1 - model) / n)))
-    return np.where(share - model >= EXCESS, p, np.maximum(p, min(1.0, 2 * level)))
+    known = np.isfinite(model)
+    p = np.ones(len(n))
+    agreed = share[known] * n[known]
+    tail = betainc(np.maximum(agreed, 1e-9), n[known] - agreed + 1, model[known])
+    p[known] = adjusted(np.where(agreed > 0, tail, 1.0))
+    return np.where(share - np.nan_to_num(model, nan=1.0) >= EXCESS, p, np.maximum(p, min(1.0, 2 * level)))
 
 
 def _flags(

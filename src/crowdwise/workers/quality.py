@@ -17,18 +17,12 @@ from ..annotations import Annotations
 from ..maths import channel
 from ..maths.skill import effective_n
 from ..result import Result
-from .confusions import cells_of
 from .drift import alarms
 from .judgement import Judgement
+from .scores import spammer_scores
 from .timing import timing
 
 F8 = npt.NDArray[np.float64]
-
-# Draws of a confusion matrix behind the interval of a spammer score, and cells drawn at a time.
-DRAWS = 200
-# Pseudo-labels a class, in the worker's own proportions: without any label of a class its row is like the others.
-PSEUDO = 0.1
-_CELLS = 10_000_000
 
 
 def quality(annotations: Annotations, result: Result, *, gold: Any = None, idle: float = 600.0) -> pl.DataFrame:
@@ -98,34 +92,6 @@ def information(judgement: Judgement) -> tuple[F8, F8]:
     # A thousand steps leave log K / 1,000 nats open at the very worst (Arimoto 1972); a few workers would take 10,000.
     best = channel.unbias(channel.capacity(table, tol=1e-6, max_iter=1_000)[0], n, k)
     return bits / channel.NATS_PER_BIT, np.maximum(best, bits) / channel.NATS_PER_BIT
-
-
-def spammer_scores(judgement: Judgement) -> tuple[F8, F8, F8]:
-    """Raykar and Yu's score of each worker with a 95 % interval, freed of the bias that few labels give it.
-
-    Confusions are drawn from Dirichlet posteriors; what drawing adds to the score once, estimating has added before.
-    """
-    m, k = judgement.annotations.n_workers, judgement.annotations.n_classes
-    cells, effective = cells_of(judgement)
-    counts, seen = judgement.counts, judgement.counts.sum(axis=2)
-    # Each row at its effective number of labels, the mean over its cells.
-    keep = (cells.mean * effective).sum(axis=2) / np.maximum(seen, 1e-12)
-    own = counts.sum(axis=1, keepdims=True) + 1.0 / max(k, 1)
-    own = own / own.sum(axis=2, keepdims=True)
-    table = counts * np.minimum(keep, 1.0)[:, :, None] + PSEUDO * own
-    rng, out = np.random.default_rng(0), np.zeros((3, m))
-    step = max(1, _CELLS // (DRAWS * k * k))
-    for lo in range(0, m, step):
-        part = table[lo : lo + step]
-        drawn = rng.standard_gamma(np.broadcast_to(np.maximum(part, 1e-6), (DRAWS, *part.shape))) + 1e-300
-        score = channel.spammer_score(drawn / drawn.sum(axis=3, keepdims=True))
-        p, size = part / part.sum(axis=2, keepdims=True), part.sum(axis=2, keepdims=True)
-        plain = channel.spammer_score(p)
-        bias = (p * (1 - p) / (size + 1)).sum(axis=(1, 2)) / k  # the variance of the cells, in the score's units
-        out[0, lo : lo + step] = plain - bias
-        out[1:, lo : lo + step] = np.quantile(score, [0.025, 0.975], axis=0) - 2 * bias
-    out = np.clip(out, 0.0, 1.0)
-    return out[0], np.minimum(out[1], out[0]), np.maximum(out[2], out[0])
 
 
 def _effective_labels(judgement: Judgement) -> F8:

@@ -25,6 +25,7 @@ from ..maths.dirichlet import log_evidence, log_mean
 from ..maths.logspace import normalise_rows
 from ..result import Result
 from .flags import Flag, examples
+from .following import FOLLOWS, follows_others
 from .judgement import Judgement
 
 F8 = npt.NDArray[np.float64]
@@ -55,7 +56,12 @@ class Suspicion:
 
 
 def suspicion(annotations: Annotations, belief: F8) -> Suspicion:
-    """How probable is it that each worker is a spammer, given belief[row, class] about the row's task without him?"""
+    """How probable is it that each worker is a spammer, given belief[row, class] about the row's task without him?
+
+    Labels of tasks that nobody else labelled tell nothing: they do not count.
+    """
+    told = _told(annotations, belief)
+    annotations, belief = (annotations, belief) if told.all() else (annotations.take(told), belief[told])
     n, k = annotations.labels_per_worker, annotations.n_classes
     judged = n >= MIN_LABELS
     if k < 2 or not judged.any():
@@ -80,6 +86,13 @@ def suspicion(annotations: Annotations, belief: F8) -> Suspicion:
     honest = np.log(share[1:] / share[1:].sum())
     odds = spam - np.logaddexp.reduce(evidence[:, 1:] + honest, axis=1)
     return Suspicion(odds, probability, float(share[0]))
+
+
+def _told(annotations: Annotations, belief: F8) -> npt.NDArray[np.bool_]:
+    """Rows of whose task something is known without the worker: others labelled it, or the truth was given."""
+    task, m = annotations.task.astype(np.int64), annotations.n_workers
+    workers = np.bincount(np.unique(task * m + annotations.worker) // max(m, 1), minlength=annotations.n_tasks)
+    return np.asarray((workers[task] > 1) | (belief.max(axis=1, initial=0.0) == 1))
 
 
 def _strength(table: F8, mean: F8) -> float:
@@ -151,9 +164,10 @@ def flags_of(judgement: Judgement, level: float = LEVEL) -> list[Flag]:
     seen = judgement.suspicion
     said = np.bincount(votes.cell, minlength=len(n) * k).reshape(len(n), k)
     below, chance = worse_than_chance(judgement, said)
+    follows = follows_others(votes, judgement.others).score
     for w in np.flatnonzero(n >= MIN_LABELS).tolist():
         spam = float(seen.probability[w])
-        if spam >= level:
+        if spam >= level and follows[w] < FOLLOWS:
             found.append(_spammer(judgement, w, spam, said[w]))
         elif below[w] >= ADVERSARIAL and spam < 0.5:
             words = (
