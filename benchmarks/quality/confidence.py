@@ -32,7 +32,7 @@ SHIPPED = ROOT / "src" / "crowdwise" / "aggregate" / "confidence.json"
 COMMAND = "python -m benchmarks.quality.confidence"
 # Tasks of a version that the table is learnt on, at most; labels called safe; share that the interval should hold.
 TASKS, SAFE, LEVEL = 200, 0.9, 0.9
-START = np.array([np.log(0.15), 0.0, 0.1])
+START = np.array([np.log(0.2), 0.0, 0.1])
 # The floor is held near its start: one strange set alone must not decide what all others may claim.
 HOLD = 0.02
 BINS = 15

@@ -16,6 +16,8 @@ F8 = npt.NDArray[np.float64]
 I8 = npt.NDArray[np.int64]
 
 LEVEL = 0.95
+# Shares of tasks: their intervals are Jeffreys', since resamples of 20 right labels of 20 are all right.
+SHARES = ("accuracy", "expected_accuracy")
 # Task counts are made for so many (resample, task) cells at a time: 32 MB.
 _CELLS = 4_000_000
 # On very many tasks fewer resamples do: beyond so many draws in all their number falls, to no less than _FEWEST.
@@ -52,16 +54,33 @@ def intervals(terms: Terms, resamples: int, seed: int) -> dict[str, tuple[float,
     rng = np.random.default_rng(seed)
     sums, places = _sums(terms, resamples, rng)
     n = len(terms.true)
-    found = {name: _central(sums[:, places[name]][:, 0] / n) for name in terms.means}
+    found = {
+        name: jeffreys(value.mean(), n) if name in SHARES else _central(sums[:, places[name]][:, 0] / n)
+        for name, value in terms.means.items()
+    }
     right, both = sums[:, places["right"]], sums[:, places["both"]]
     f1 = np.divide(2 * right, both, out=np.zeros_like(right), where=both > 0)
     found["macro_f1"] = _central(f1.sum(axis=1) / (both > 0).sum(axis=1))
+    if (terms.said == terms.true).all():  # every resample is perfect too, and says nothing
+        found["macro_f1"] = jeffreys(1.0, n)
     if terms.bin is not None:
         measured = float(np.abs(np.bincount(terms.bin, weights=terms.gap)).sum() / n)
         low, high = _central(np.abs(sums[:, places["bin"]]).sum(axis=1) / n)
         calibrated = measured <= _by_chance(terms.means["mean_confidence"], terms.bin, rng)
         found["ece"] = (0.0 if calibrated else max(0.0, 2 * measured - high), max(measured, 2 * measured - low))
     return found
+
+
+def jeffreys(share: float, n: int) -> tuple[float, float]:
+    """The central 95 % of Beta(hits + 1/2, misses + 1/2), up to the ends where all or none are hits.
+
+    Brown, Cai & DasGupta (2001), Statistical Science 16(2), doi:10.1214/ss/1009213286.
+    """
+    from scipy.special import betaincinv
+
+    a, b = share * n + 0.5, (1 - share) * n + 0.5
+    low, high = (float(betaincinv(a, b, tail)) for tail in ((1 - LEVEL) / 2, (1 + LEVEL) / 2))
+    return (0.0 if share <= 0 else low), (1.0 if share >= 1 else high)
 
 
 def _by_chance(p: F8, place: I8, rng: np.random.Generator) -> float:

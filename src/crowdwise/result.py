@@ -98,6 +98,16 @@ class Result:
         """Mean confidence over tasks: the accuracy that the method expects of itself."""
         return float(self.confidence.mean()) if len(self.confidence) else float("nan")
 
+    @property
+    def expected_accuracy(self) -> tuple[float, float, float] | None:
+        """(mean, low, high): share of right labels, gold apart, with a 90 % interval; None where nobody learnt it.
+
+        The default method learns it over many crowds with known truth. The mean confidence of other methods is their
+        own reckoning, mostly too high.
+        """
+        found = self.extra.get("expected_accuracy")
+        return None if found is None else (float(found["mean"]), float(found["low"]), float(found["high"]))
+
     @cached_property
     def entropy(self) -> F8:
         """Entropy of each task's posterior in nats."""

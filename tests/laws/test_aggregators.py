@@ -226,8 +226,8 @@ def test_who_says_nothing_changes_nobody(name, more):
     """Neither open tasks nor workers without labels may move an answer; uneven classes show it best."""
     k = classes(name)
     votes = planted(120, 12, k, 5, seed=3, prior=[0.8, *[0.2 / (k - 1)] * (k - 1)])[0]
-    there = getattr(votes, more).clone()
-    wide = replace(votes, **{more: there.append(pl.Series(range(10**6, 10**6 + 3000), dtype=there.dtype))})
+    there = getattr(votes, more)
+    wide = replace(votes, **{more: pl.concat([there, pl.Series(range(10**6, 10**6 + 3000), dtype=there.dtype)])})
     some, all_of = fit(name, votes), fit(name, wide)
     np.testing.assert_allclose(all_of.posterior[: votes.n_tasks], some.posterior, atol=1e-9)
     np.testing.assert_allclose(all_of.skill[: votes.n_workers], some.skill, atol=1e-9)

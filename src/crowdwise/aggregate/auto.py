@@ -9,8 +9,9 @@ The candidates stand in the order of what they assume of a worker:
     hierarchical            a confusion matrix, held to the crowd's
     dawid_skene             a confusion matrix of his own
 
-Of those whose score lies within one standard error of the best, the first is taken: the one-standard-error rule of
-Breiman et al. (1984), Classification and Regression Trees, section 3.4.3, doi:10.1201/9781315139470. A candidate that
+Of those whom the best leads by no more than the standard error of the lead (annotation by annotation: all are scored on
+the same ones), the first is taken: the one-standard-error rule of Breiman et al. (1984), Classification and Regression
+Trees, section 3.4.3, doi:10.1201/9781315139470. A candidate that
 overturns more than `overturn` of the clear majorities is passed over: held-out likelihood alone likes models whose
 classes have drifted away from what the labels mean, and that is how drift looks.
 Fails where the crowd errs alike. Its confidence is that of a single model, mostly too high: `committee` is better
@@ -101,10 +102,17 @@ class Auto(Aggregator):
 
 
 def _preferred(scores: dict[str, HeldOut], best: str) -> list[str]:
-    """The candidates within one standard error of the best, simplest first, then the others by score."""
-    floor = scores[best].score - scores[best].standard_error
-    near = [name for name in scores if scores[name].score >= floor - 1e-9]
+    """Those whom the best leads by no more than the standard error of the lead, simplest first, then the others.
+
+    Both are scored on the same annotations, so that the lead is far surer than either score.
+    """
+    near = [name for name in scores if _level(scores, best, name)]
     return near + sorted((name for name in scores if name not in near), key=lambda name: -scores[name].score)
+
+
+def _level(scores: dict[str, HeldOut], best: str, name: str) -> bool:
+    lead, error = scores[best].lead(scores[name])
+    return lead <= error + 1e-9
 
 
 def _chosen(found: Solution, name: str, scores: list[dict[str, Any]], reason: str) -> Solution:
@@ -123,8 +131,8 @@ def _reason(name: str, best: str, scores: dict[str, HeldOut], tried: list[str]) 
     """One sentence."""
     if name == best:
         why = f"{name} foretells held-out labels best ({scores[best].score:.4f} nats a label)"
-    elif scores[name].score >= scores[best].score - scores[best].standard_error - 1e-9:
-        gap, error = scores[best].score - scores[name].score, scores[best].standard_error
+    elif _level(scores, best, name):
+        gap, error = scores[best].lead(scores[name])
         why = f"{name} is the simplest within one standard error of {best} ({gap:.4f} behind, error {error:.4f})"
     else:
         why = f"{name} foretells held-out labels best of those left"

@@ -35,6 +35,15 @@ class Gold:
         """mask[task]: whether its truth is known."""
         return np.asarray(self.label < self.n_classes)
 
+    def counts(self, annotations: Annotations) -> F8:
+        """counts[worker, true, observed] of the labels on tasks whose truth is known, by their weight."""
+        k, true = self.n_classes, self.label[annotations.task]
+        rows = np.flatnonzero(true < k)
+        cell = (annotations.worker[rows].astype(np.int64) * k + true[rows]) * k + annotations.label[rows]
+        weight = None if annotations.weight is None else annotations.weight[rows]
+        flat = np.bincount(cell, weights=weight, minlength=annotations.n_workers * k * k)
+        return flat.astype(np.float64).reshape(annotations.n_workers, k, k)
+
     def clamp(self, posterior: F8) -> F8:
         """The posterior with certainty where the truth is known."""
         out = posterior.copy()

@@ -20,7 +20,7 @@ from ..annotations import Annotations
 from ..maths import moments
 from .base import check_number, check_whole
 from .gold import Gold
-from .rank_one import bounds, log_odds, upright
+from .rank_one import bounds, log_odds, taught, upright
 from .voting import VoteAggregator, Weights
 
 F8 = npt.NDArray[np.float64]
@@ -50,7 +50,7 @@ class MMSR(VoteAggregator):
         if self.n_adversaries is not None:
             check_whole("n_adversaries", self.n_adversaries, low=0)
 
-    def weights(self, annotations: Annotations, gold: Gold | None) -> Weights:  # noqa: ARG002
+    def weights(self, annotations: Annotations, gold: Gold | None) -> Weights:
         """Log odds of the robust skills."""
         k = annotations.n_classes
         seen = moments.agreement(annotations) if k > 1 else None
@@ -59,7 +59,8 @@ class MMSR(VoteAggregator):
         product = seen.skill_products()
         size, n_iter, converged = self._sizes(product, 1 / np.sqrt(annotations.n_tasks))
         sign = np.where(moments.leading(product)[1] < 0, -1.0, 1.0)
-        skill = np.clip(upright(annotations, sign * size), *bounds(annotations.n_tasks, k))
+        found = taught(annotations, upright(annotations, sign * size), gold)
+        skill = np.clip(found, *bounds(annotations.n_tasks, k))
         return Weights(log_odds(skill, k), 1.0, n_iter, converged)
 
     def _sizes(self, product: Any, tiny: float) -> tuple[F8, int, bool]:

@@ -97,7 +97,7 @@ class MomentAggregator(Aggregator):
         k = votes.n_classes
         model = ConfusionModel(np.full((k, k), self.smoothing), self.smoothing)
         data: Shards[Params] = Shards(model, votes, None if gold is None else gold.label, 1)
-        params = self._params(votes, found)
+        params = self._params(votes, found, gold)
         sweep = data.em_pass(params)
         if not found.good.all():
             theta = np.where(found.good[:, None, None], params.theta, model.m_step(sweep.stats).theta)
@@ -116,14 +116,20 @@ class MomentAggregator(Aggregator):
             posterior, params.class_prior, confusion, counts, None, trace, stage, found.n_iter, found.converged
         )
 
-    def _params(self, votes: Annotations, found: Estimate) -> Params:
-        """The estimates with pseudo-counts, as if each worker had met the classes at their frequencies."""
+    def _params(self, votes: Annotations, found: Estimate, gold: Gold | None = None) -> Params:
+        """The estimates with pseudo-counts, as if each worker had met the classes at their frequencies.
+
+        What a worker said of gold tasks is counted as it is, the estimate stands for the other labels.
+        """
         k = votes.n_classes
-        n = np.bincount(votes.worker, weights=votes.weight, minlength=votes.n_workers)
+        n = np.bincount(votes.worker, weights=votes.weight, minlength=votes.n_workers).astype(np.float64)
+        told = np.zeros((votes.n_workers, k, k)) if gold is None else gold.counts(votes)
+        n -= told.sum(axis=(1, 2))
         prior = (found.class_prior * votes.n_tasks + self.smoothing) / (votes.n_tasks + k * self.smoothing)
         met = n[:, None, None] * prior[None, :, None]
-        confusion = (found.confusion * met + self.smoothing) / (met + k * self.smoothing)
-        confusion[~found.good] = 1 / k
+        met = np.where(found.good[:, None, None], met, 0.0)
+        confusion = found.confusion * met + told + self.smoothing
+        confusion /= met + told.sum(axis=2, keepdims=True) + k * self.smoothing
         return Params(np.ascontiguousarray(confusion.transpose(0, 2, 1)), prior)
 
 

@@ -18,7 +18,7 @@ from ..annotations import Annotations
 from ..maths import moments
 from .base import check_number, check_whole
 from .gold import Gold
-from .rank_one import bounds, log_odds
+from .rank_one import bounds, log_odds, taught
 from .voting import VoteAggregator, Weights
 
 
@@ -42,7 +42,7 @@ class PGD(VoteAggregator):
         check_whole("max_iter", self.max_iter, low=1)
         check_number("tol", self.tol, low=0)
 
-    def weights(self, annotations: Annotations, gold: Gold | None) -> Weights:  # noqa: ARG002
+    def weights(self, annotations: Annotations, gold: Gold | None) -> Weights:
         """Log odds of the completed skills."""
         k = annotations.n_classes
         if k == 1:
@@ -62,4 +62,5 @@ class PGD(VoteAggregator):
             self.max_iter,
             self.tol,
         )
+        skill = np.clip(taught(annotations, skill, gold), low, high)
         return Weights(log_odds(skill, k), 1.0, n_iter, converged)

@@ -57,3 +57,19 @@ def sign_of(annotations: Annotations, score: F8) -> float:
     """1 where the scores go with the votes on the whole, -1 where they go against them."""
     votes = annotations.votes
     return -1.0 if float(((votes - votes.mean(axis=1, keepdims=True)) * score).sum()) < 0 else 1.0
+
+
+def taught(annotations: Annotations, skill: F8, gold: Gold | None) -> F8:
+    """Skills with what gold says: hits on gold are counted as they are, the estimate stands for the other labels.
+
+    A skill is the accuracy p on the scale (K p - 1) / (K - 1), on which a guess is 0.
+    """
+    if gold is None:
+        return skill
+    k = annotations.n_classes
+    counts = gold.counts(annotations)
+    told, hits = counts.sum(axis=(1, 2)), np.einsum("wkk->w", counts)
+    n = np.bincount(annotations.worker, weights=annotations.weight, minlength=annotations.n_workers) - told
+    accuracy = (skill * (k - 1) + 1) / k
+    mixed = np.divide(n * accuracy + hits, n + told, out=accuracy.copy(), where=n + told > 0)
+    return np.asarray((k * mixed - 1) / (k - 1))

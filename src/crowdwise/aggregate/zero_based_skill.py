@@ -49,6 +49,7 @@ class ZeroBasedSkill(VoteAggregator):
             target = agreement(annotations, consensus(scores(annotations, weight), gold, self.ties))
             step = self.lr * 0.5 ** (iteration // 20) * (target - weight)
             weight = weight + step
-            if np.abs(step).max(initial=0.0) <= self.tol:
+            converged = bool(np.abs(step).max(initial=0.0) <= self.tol)
+            if converged:
                 break
-        return Weights(weight, n_iter=iteration)
+        return Weights(weight, n_iter=iteration, converged=converged)

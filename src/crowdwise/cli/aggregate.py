@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
+from ..outlook import outlook
 from ..registry import DEFAULT
 from .asking import USUAL, Asked, reads_votes
 from .loading import load, load_prior
@@ -106,6 +107,10 @@ def without_flagged(annotations: Annotations, result: Result) -> Annotations:
     return out.annotations
 
 
+# What a method says of its own outcome, where it does.
+TOLD = ("expected_accuracy", "chosen", "reason", "scores", "temperature")
+
+
 def summary(result: Result, annotations: Annotations, output: Path | None) -> dict[str, Any]:
     """What --json prints."""
     return {
@@ -119,7 +124,11 @@ def summary(result: Result, annotations: Annotations, output: Path | None) -> di
         "mean_confidence": result.mean_confidence,
         "iterations": result.n_iter,
         "converged": result.converged,
-        **{name: result.extra[name] for name in ("chosen", "reason", "scores", "temperature") if name in result.extra},
+        **{
+            name: result.extra[name]
+            for name in ("expected_accuracy", "chosen", "reason", "scores", "temperature")
+            if name in result.extra
+        },
         "ledger": annotations.ledger.to_dict(),
         "output": None if output is None else str(output),
         "labels": None if output is not None else result.to_table().to_dicts(),
@@ -133,7 +142,7 @@ def tell(result: Result, annotations: Annotations, output: Path | None) -> None:
         f"{annotations.n_classes} classes; {result.method}, {result.n_iter} iterations"
     )
     tell_choice(result)
-    say(f"by its own reckoning {result.mean_confidence:.1%} of the labels are right; {tell_needs(annotations, result)}")
+    say(f"{outlook(result)}; {tell_needs(annotations, result)}")
     none = int((annotations.labels_per_task == 0).sum())
     if none:
         say(f"{none:,} tasks have no label at all; their rows show the class prior")

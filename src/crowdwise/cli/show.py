@@ -7,6 +7,7 @@ from typing import Annotated
 
 import typer
 
+from ..outlook import outlook
 from .options import Json
 from .talk import console, print_json, print_table, worker_rows
 
@@ -29,6 +30,7 @@ def show(
                 "classes": result.classes.to_list(),
                 "class_prior": result.class_prior.tolist(),
                 "mean_confidence": result.mean_confidence,
+                "expected_accuracy": result.extra.get("expected_accuracy"),
                 "iterations": result.n_iter,
                 "converged": result.converged,
                 "versions": dict(result.versions),
@@ -38,9 +40,7 @@ def show(
     out = console(stderr=False)
     settings = ", ".join(f"{k}={v}" for k, v in result.params.items())
     out.print(f"{result.method} ({settings})")
-    out.print(
-        f"{len(result.tasks):,} tasks, {len(result.workers):,} workers; mean confidence {result.mean_confidence:.1%}"
-    )
+    out.print(f"{len(result.tasks):,} tasks, {len(result.workers):,} workers; {outlook(result)}")
     table = result.to_table()
     counts = dict(table["label"].value_counts().iter_rows())
     names = result.classes.to_list()

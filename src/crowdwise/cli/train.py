@@ -175,6 +175,8 @@ def tell(fitted: CrowdClassifier, annotations: Annotations, output: Path) -> Non
     else:
         score = history["score"][history.best_epoch - 1]
         say(f"{len(history)} epochs; epoch {history.best_epoch} foretells held-out labels best ({score:.4f}): kept")
-    say(f"by its own reckoning {result.mean_confidence:.1%} of the labels are right")
+    from ..outlook import outlook
+
+    say(outlook(result))
     print_table("Workers, best and worst", ["worker", "labels", "skill", "95 % interval", ""], worker_rows(result))
     say(f"written to {output}; new tasks: crowdwise predict {output} FEATURES")

@@ -14,6 +14,7 @@ from markupsafe import Markup
 from ..annotations import Annotations
 from ..metrics import Evaluation
 from ..needs import SAFE, Needs
+from ..outlook import outlook
 from ..result import Result
 from ..workers.agreement import Coefficient
 from ..workers.flags import NAMES, Flag
@@ -55,10 +56,8 @@ def verdict(
     n_safe = int((confidence >= SAFE).sum())
     grave = [flag for flag in flags if flag.name != "unknown"]
     legend = _bands(confidence)
-    sentences = [
-        f"Safe means at least {percent(SAFE)} sure. By the method's own reckoning "
-        f"{percent(result.mean_confidence, 1)} of all labels are right."
-    ]
+    words = outlook(result)
+    sentences = [f"Safe means at least {percent(SAFE)} sure. {words[0].upper()}{words[1:]}."]
     if scores is not None:
         sentences.append(
             f"Measured on {count(scores.n, 'task')} whose truth is known, {percent(scores.accuracy, 1)} are right"

@@ -82,13 +82,9 @@ class Judgement:
 
     @cached_property
     def known(self) -> npt.NDArray[np.bool_]:
-        """known[task]: tasks whose truth was given as gold. There all classes but one are exactly impossible."""
-        one = (self.result.posterior != 0).sum(axis=1) == 1
-        if self.result.confusion is not None:
-            return np.asarray(one)
-        # A vote is certain where it is unanimous; beyond that, certainty is gold.
-        votes = self.annotations.votes
-        return np.asarray(one & (votes.max(axis=1, initial=0.0) < votes.sum(axis=1)))
+        """known[task]: tasks whose truth was given as gold."""
+        gold = self.result.gold
+        return np.zeros(self.annotations.n_tasks, dtype=bool) if gold is None else gold
 
     @cached_property
     def posterior(self) -> F8:
