@@ -15,10 +15,11 @@ Labels held back and then given as the further votes (committee): of tasks named
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 import numpy as np
 import numpy.typing as npt
+import polars as pl
 
 from .annotations import Annotations
 from .maths.logspace import normalise_rows
@@ -38,8 +39,8 @@ NOTHING, VOTE, EXPERT = 0, 1, 2
 # Pseudo-labels a row of a worker's confusion, at the crowd's mean; the least that a cell counts as, and a vote tells.
 _PRIOR, _FLOOR, _LEAST = 2.0, 0.005, 1e-6
 _ROUNDS = 50
-# Pairs of classes that are weighed at a time.
-_BLOCK = 64
+# Cells of the workers' confusions at most, and numbers that are held at a time.
+_CELLS, _NUMBERS = 20_000_000, 2_000_000
 
 
 @dataclass(frozen=True)
@@ -72,14 +73,17 @@ def needs(annotations: Annotations, result: Result) -> Needs:
     kind = np.zeros(n, dtype=np.int8)
     votes, usual, settled = (np.full(n, np.nan) for _ in range(3))
     doubt = np.flatnonzero((result.confidence < SAFE) | (labels == 0))
-    if k < 2 or not len(doubt):
+    if k < 2 or k * k > _CELLS or not len(doubt):  # with so many classes nothing is known of any two of them
         kind[doubt], votes[doubt] = VOTE, 1.0
         return Needs(kind, votes, usual, settled, np.zeros(n))
+    if annotations.n_workers * k * k > _CELLS:  # one average worker
+        everybody = pl.Series("worker", ["everybody"])
+        annotations = replace(annotations, worker=np.zeros_like(annotations.worker), workers=everybody)
     top = np.argsort(-result.posterior, axis=1, kind="stable")[:, :2]
     theta = _confusions(annotations, result)
     riddle = _riddles(annotations, result, theta, top)
     p = np.take_along_axis(result.posterior, top, axis=1)[doubt]
-    first, second, told = _drift(annotations, theta, doubt, top[doubt])
+    first, second = _drift(annotations, theta, top[doubt])
     goal = np.log(SAFE / (1 - SAFE))
     ahead = np.log(np.maximum(p[:, 0], 1e-9) / np.maximum(p[:, 1], 1e-9))
     share = p / np.maximum(p.sum(axis=1, keepdims=True), 1e-12)
@@ -87,7 +91,7 @@ def needs(annotations: Annotations, result: Result) -> Needs:
     # Where the best class is right the odds go on from where they are, else they have to come back first.
     more = share[:, 0] * np.maximum(goal - ahead, 0.0) / first + share[:, 1] * (goal + ahead) / second
     votes[doubt] = np.maximum(np.ceil(more), 1.0)
-    settled[doubt] = told / goal
+    settled[doubt] = _told(annotations, theta, doubt, top) / goal
     had = labels[doubt]
     stuck = (settled[doubt] >= TIMES) | (riddle[doubt] >= RIDDLE)
     kind[doubt] = np.where((stuck & (had >= FEWEST)) | ((votes[doubt] > MOST) & (had > 0)), EXPERT, VOTE)
@@ -133,7 +137,9 @@ def _riddles(annotations: Annotations, result: Result, theta: F8, top: npt.NDArr
     pair = top[annotations.task]
     both = (by_cell[annotations.cell, pair[:, j]] for j in (0, 1))
     toss = np.bincount(annotations.task, weights=np.logaddexp(*both) - np.log(2), minlength=annotations.n_tasks)
-    toss += np.log(np.maximum(result.class_prior[top].sum(axis=1), 1e-12))
+    # Any two classes may be tossed between: the best two of many must be that much more convincing.
+    prior = np.maximum(result.class_prior, 1e-12)
+    toss += np.log(2 * prior[top].prod(axis=1) / max(1 - float((prior**2).sum()), 1e-12))
     odds = toss - np.logaddexp.reduce(_log_joint(annotations, result, theta), axis=1)
     several = annotations.labels_per_task >= 2
     share = 0.1
@@ -143,25 +149,29 @@ def _riddles(annotations: Annotations, result: Result, theta: F8, top: npt.NDArr
     return np.asarray(riddle)
 
 
-def _drift(
-    annotations: Annotations, theta: F8, tasks: npt.NDArray[np.int64], pairs: npt.NDArray[np.int64]
-) -> tuple[F8, F8, F8]:
+def _drift(annotations: Annotations, theta: F8, pairs: npt.NDArray[np.int64]) -> tuple[F8, F8]:
     """What one vote tells for the first class against the second where the first is right, and the other way round, on
-    average over the labels; and what the task's own labels should have told together."""
-    k, n = theta.shape[1], annotations.n_tasks
+    average over the labels."""
+    k = theta.shape[1]
     weight = annotations.labels_per_worker / max(len(annotations), 1)
-    codes, place = np.unique(pairs @ np.array([k, 1]), return_inverse=True)
-    pair_of = np.full(n, -1)
-    pair_of[tasks] = place
-    found, told = np.empty((len(codes), 2)), np.zeros(n)
-    for lo in range(0, len(codes), _BLOCK):  # so many pairs at a time: a number for each of them and each worker
-        block = np.arange(lo, min(lo + _BLOCK, len(codes)))
-        a, b = theta[:, codes[block] // k], theta[:, codes[block] % k]  # worker, pair, observed
-        gap = np.log(a / b)
-        each = np.stack([(a * gap).sum(axis=2), -(b * gap).sum(axis=2)])
-        found[block] = (weight @ each).T
-        rows = np.flatnonzero((pair_of[annotations.task] >= lo) & (pair_of[annotations.task] < lo + _BLOCK))
-        worth = each.mean(axis=0)[annotations.worker[rows], pair_of[annotations.task[rows]] - lo]
-        told += np.bincount(annotations.task[rows], weights=worth, minlength=n)
-    found = np.maximum(found, _LEAST)
-    return found[place, 0], found[place, 1], told[tasks]
+    rows = theta.transpose(1, 0, 2).reshape(k, -1)  # true, (worker, observed)
+    logs = np.log(rows)
+    rows = rows * np.repeat(weight, k)
+    cross = rows @ logs.T
+    told = np.maximum(np.diag(cross)[:, None] - cross, _LEAST)
+    return told[pairs[:, 0], pairs[:, 1]], told[pairs[:, 1], pairs[:, 0]]
+
+
+def _told(annotations: Annotations, theta: F8, tasks: npt.NDArray[np.int64], top: npt.NDArray[np.int64]) -> F8:
+    """What the labels of these tasks should have told of their two best classes, by who gave them."""
+    here = np.zeros(annotations.n_tasks, dtype=bool)
+    here[tasks] = True
+    rows = np.flatnonzero(here[annotations.task])
+    worth = np.empty(len(rows))
+    size = max(_NUMBERS // theta.shape[1], 1)
+    for lo in range(0, len(rows), size):
+        some = rows[lo : lo + size]
+        who, pair = annotations.worker[some], top[annotations.task[some]]
+        a, b = theta[who, pair[:, 0]], theta[who, pair[:, 1]]
+        worth[lo : lo + size] = ((a - b) * np.log(a / b)).sum(axis=1) / 2  # the mean of both directions
+    return np.asarray(np.bincount(annotations.task[rows], weights=worth, minlength=len(here))[tasks], dtype=np.float64)

@@ -114,10 +114,10 @@ def _reason(row: dict[str, Any], n_others: int) -> str:
         return "nobody has labelled it"
     if row["todo"] == "vote":
         return f"{_cause(row)}; {row['votes']} more vote{'s' * (row['votes'] > 1)} should settle it"
-    if row["todo"] == "expert" and row["settled"] >= TIMES and row["n_labels"] >= FEWEST:
-        return f"still open after {row['n_labels']} labels, where {max(usual, 1):.0f} or so usually do"
     if row["todo"] == "expert" and row["riddle"] >= RIDDLE and row["n_labels"] >= FEWEST:
         return f"its labels look like a toss between {row['label']!r} and {row['second']!r}"
+    if row["todo"] == "expert" and row["settled"] >= TIMES and row["n_labels"] >= FEWEST:
+        return f"still open after {row['n_labels']} labels, where {max(usual, 1):.0f} or so usually do"
     if row["todo"] == "expert":
         return f"this crowd hardly tells {row['label']!r} from {row['second']!r}"
     if row["disagreeing"]:
