@@ -36,6 +36,13 @@ def write_section(page: Path, name: str, title: str, command: str, body: str) ->
     page.write_text(text, encoding="utf-8")
 
 
+def section(page: Path, name: str) -> str:
+    """The section as `write_section` left it, or nothing."""
+    start, end = f"<!-- {name} -->", f"<!-- /{name} -->"
+    text = page.read_text(encoding="utf-8") if page.is_file() else ""
+    return start + text.split(start, 1)[1].split(end, 1)[0] + end + "\n" if start in text and end in text else ""
+
+
 def versions() -> str:
     """What the figures were made with."""
     parts = [f"{name} {version(name)}" for name in ("crowdwise", "numpy", "torch")]

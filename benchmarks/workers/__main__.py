@@ -1,4 +1,7 @@
-"""python -m benchmarks.workers: are flags and intervals right? Writes docs/benchmarks/workers.md."""
+"""python -m benchmarks.workers: are flags and intervals right? Writes docs/benchmarks/workers.md.
+
+The section on false alarms is that of `python -m benchmarks.workers.false_alarms`, and is kept.
+"""
 
 from __future__ import annotations
 
@@ -15,8 +18,9 @@ import crowdwise as cw
 from crowdwise.workers.agreement import krippendorff_alpha
 
 from .. import DOCS
-from ..markdown import table
+from ..markdown import section, table
 from . import coverage, flags
+from .false_alarms import SECTION
 
 METHOD = "hierarchical"
 CROWDS = {
@@ -125,7 +129,8 @@ because the labels alone cannot say who copies whom. With 5 labels per task two 
 {table(["others", "labels per task", "way", "recall", "precision", "honest flagged"], rings)}
 
 ## Coverage of 95 % intervals
-Skill, recall and spammer score: 300 tasks, 20 one-coin workers (.55 to .95), 4 to 8 labels per task, 2 to 4 classes.
+Skill, recall and spammer score: 300 tasks, 20 one-coin workers (.55 to .95), 3 to 8 labels per task, 2 to 4, 10 or 20
+classes.
 Agreement: 60 to 300 tasks, 2 to 7 workers, one-coin or Dirichlet confusions, uneven classes, gaps in some crowds; the
 truth is the coefficient of endlessly many tasks of the same workers.
 
@@ -152,12 +157,13 @@ Krippendorff's alpha of 1,000,000 labels, ten classes: {seconds:.2f} CPU seconds
 
 
 def main() -> None:
-    parser = argparse.ArgumentParser(description=__doc__)
+    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("-o", "--output", type=Path, default=DOCS / "workers.md")
     parser.add_argument("--quick", action="store_true", help="two seeds and twenty crowds")
     options = parser.parse_args()
     warnings.simplefilter("ignore", cw.CrowdwiseWarning)
     seeds, crowds = (2, 20) if options.quick else (20, 500)
+    kept = section(options.output, SECTION)
     text = page(
         seeds,
         crowds,
@@ -168,7 +174,7 @@ def main() -> None:
         variant_rows(),
         alpha_seconds(),
     )
-    options.output.write_text(text, encoding="utf-8")
+    options.output.write_text(text + ("\n" + kept if kept else ""), encoding="utf-8")
     print(f"written to {options.output.name}")
 
 

@@ -59,10 +59,10 @@ def agreement_coverage(crowds: range) -> dict[str, list[bool]]:
 
 def skill_coverage(crowds: range, method: str) -> dict[str, list[bool]]:
     """Whether the intervals of skill, recall and spammer score hold the truth, worker by worker."""
-    inside: dict[str, list[bool]] = {"skill": [], "recall": [], "spammer score": []}
+    inside: dict[str, list[bool]] = {"skill": [], "recall": []}
     for i in crowds:
         rng = np.random.default_rng(i)
-        k, labels = int(rng.integers(2, 5)), int(rng.integers(4, 9))
+        k, labels = int(rng.choice([2, 3, 4, 10, 20])), int(rng.integers(3, 9))
         groups = [simulate.OneCoin(20, low=0.55, high=0.95)]
         crowd = simulate.crowd(300, k, groups, simulate.PerTask(labels), seed=i)
         result = cw.method(method).fit(crowd.annotations)
@@ -75,5 +75,6 @@ def skill_coverage(crowds: range, method: str) -> dict[str, list[bool]]:
         inside["recall"] += ((low <= recall) & (recall <= high)).tolist()
         _, low, high = spammer_scores(judged)
         score = spammer_score(crowd.confusion)
-        inside["spammer score"] += ((low <= score) & (score <= high)).tolist()
+        name = f"spammer score, {'10 or 20' if k > 4 else '2 to 4'} classes"
+        inside.setdefault(name, []).extend(((low <= score) & (score <= high)).tolist())
     return inside

@@ -6,7 +6,8 @@ nine tasks in ten of one class; wrong answers spread evenly, or most of them on 
     sd 0, 1, 2   GLAD: P(right) = expit(skill · ease), ease = exp(N(0, sd²)): tasks alike, or some that nobody can do
     guessers     a third of the workers guess, the others are good; only the good are honest
 
-Prints the table and writes what the flags cite: src/crowdwise/workers/false_alarms.json.
+Prints the tables and writes them to docs/benchmarks/workers.md, and what the flags cite to
+src/crowdwise/workers/false_alarms.json.
 """
 
 from __future__ import annotations
@@ -25,12 +26,14 @@ from crowdwise.workers.flags import NAMES, RATES
 from crowdwise.workers.judgement import Judgement
 from crowdwise.workers.study import flags_of
 
-from ..markdown import table
+from .. import DOCS
+from ..markdown import table, write_section
 
 CLASSES = (2, 3, 5, 10, 20)
 KINDS = ("sd 0", "sd 1", "sd 2", "guessers")
 WORKERS, SEEDS = 60, 20
 METHOD = "hierarchical"
+COMMAND, SECTION = "python -m benchmarks.workers.false_alarms", "false-alarms"
 # The flags that `study` raises; the others are asked for by name.
 STUDIED = ("constant", "random", "adversarial", "colluding", "copying", "drift")
 
@@ -92,11 +95,14 @@ def main() -> None:
     warnings.simplefilter("ignore", cw.CrowdwiseWarning)
     found = {(k, kind): _told(k, kind, range(options.seeds)) for k in CLASSES for kind in KINDS}
     total = sum(found.values(), Found())
-    print(page(found, total))
+    tables = page(found, total)
+    print(tables)
     if options.seeds >= SEEDS:
         flags = {name: total.by_name[name] for name in NAMES if name != "unknown"}
-        made = {"command": "python -m benchmarks.workers.false_alarms", "honest": total.honest, "flagged": flags}
+        made = {"command": COMMAND, "honest": total.honest, "flagged": flags}
         RATES.write_text(json.dumps(made, indent=2) + "\n", encoding="utf-8")
+        words = (__doc__ or "").partition("\n\n")[2].partition("\n\nPrints")[0].replace("\n\n", "\n\n```\n") + "\n```"
+        write_section(DOCS / "workers.md", SECTION, "False alarms", COMMAND, f"{words}\n\n{tables}")
 
 
 def _told(k: int, kind: str, seeds: range) -> Found:

@@ -71,7 +71,8 @@ def test_rings_and_copiers_are_found(kind, share):
     assert hit[~bad].sum() <= 0.05 * hit.sum()
     assert {f.name for f in flags} == {"colluding" if kind == "colluders" else "copying"}
     first = flags[0]
-    assert "answers that both have wrong, expected" in first.evidence
+    assert "common tasks, where workers on their own would on" in first.evidence
+    assert first.false_alarms < 0.002
     assert set(first.partners) <= set(votes.workers.gather(np.flatnonzero(bad)))
     assert first.p_value < 0.001
 

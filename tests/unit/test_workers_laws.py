@@ -126,9 +126,14 @@ def test_removal_keeps_ids_of_other_types():
 def test_tables_of_flags_and_coefficients(mixed):
     look = workers.study(mixed.annotations, cw.DawidSkene().fit(mixed.annotations))
     table = workers.flag_table(look.flags)
-    assert table.columns == ["worker", "flag", "probability", "p_value", "evidence", "partners", "tasks"]
+    assert table.columns == [
+        "worker", "flag", "probability", "p_value", "false_alarms", "evidence", "partners", "tasks",
+    ]  # fmt: skip
     assert len(table) == len(look.flags) > 0
     assert workers.flag_table([]).is_empty()
     assert workers.agreement_table(look.agreement)["name"].to_list() == [c.name for c in look.agreement]
     serious = [f for f in look.flags if f.name != "unknown"]
     assert all((f.probability is not None) or (f.p_value is not None) for f in serious)
+    # Each says how often it is raised against honest workers, by a table that a benchmark measures.
+    assert all(f.false_alarms is not None and f.false_alarms == f.to_dict()["false_alarms"] for f in serious)
+    assert {f.false_alarms for f in look.flags if f.name == "unknown"} <= {None}

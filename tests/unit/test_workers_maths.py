@@ -4,13 +4,17 @@ from __future__ import annotations
 
 import numpy as np
 import pytest
+from scipy.stats import binom
 
+import crowdwise as cw
+from crowdwise.aggregate.find_groups import Overlap, flagged
 from crowdwise.maths import chance, channel
 from crowdwise.maths.bootstrap import bootstrap_interval, random_blocks
 from crowdwise.maths.discovery import adjusted
 from crowdwise.maths.lowrank import complete
 from crowdwise.maths.skill import share_interval, worker_skill
-from crowdwise.workers import dependence
+from crowdwise.workers import outliers
+from crowdwise.workers.following import follows_others
 
 
 def test_capacity_of_textbook_channels():
@@ -115,13 +119,33 @@ def test_closeness_is_one_on_the_diagonal_and_zero_at_the_ends():
         assert w == pytest.approx(w.T)
 
 
-def test_pairs_that_share_nothing_do_not_hide_one_that_shares_much():
-    flagged = 0
-    for seed in range(20):
-        same = np.random.default_rng(seed).binomial(50, 0.6 / 50, 400).astype(float)
-        assert 0.4 < (same == 0).mean() < 0.65
-        same[0] = 9
-        p = dependence._p_values(same, np.full(400, 0.6), np.full(400, 50.0))
-        assert p[0] < 0.01
-        flagged += int((p[1:] < 0.05).sum())
-    assert flagged <= 2  # of twenty families at a level of one in twenty
+def test_tails_of_agreement_are_exact_where_common_tasks_are_few():
+    """Ten common tasks, one agreement expected, five seen: the normal tail says 1e-5, the exact one 1.6e-3."""
+    n, k = np.full((2, 2), 10.0), 10
+    both = Overlap(n, np.full((2, 2), 5.0), [n / k] * k)
+    even = np.full((2, k, k), 1 / k)
+    assert not flagged(both, even, 0.001, 0.1).any()
+    assert flagged(both, even, 0.002, 0.1).any()
+    u = np.full((2, 1), np.sqrt(0.1))
+    first, second = np.array([0]), np.array([1])
+    p = outliers._excess(first, second, np.array([10.0]), np.array([0.5]), u, 0.001)
+    assert p[0] == pytest.approx(binom.sf(4, 10, 0.1))
+
+
+def test_nothing_is_foretold_of_who_met_too_few_of_the_core():
+    p = outliers._excess(
+        np.array([0, 0]), np.array([1, 2]), np.full(2, 50.0), np.full(2, 0.9), np.array([[0.7], [0.7], [np.nan]]), 0.001
+    )
+    assert p[0] < 0.001
+    assert p[1] == 1
+
+
+def test_following_has_the_moments_of_labels_dealt_out_at_random():
+    rng = np.random.default_rng(0)
+    n, k = 30, 3
+    label, belief = rng.integers(k, size=n), rng.dirichlet(np.ones(k), size=n)
+    votes = cw.Annotations.from_arrays(np.arange(n), np.zeros(n, dtype=int), label, classes=range(k))
+    found = follows_others(votes, belief)
+    dealt = np.array([belief[np.arange(n), rng.permutation(label)].mean() for _ in range(20_000)])
+    assert found.error[0] == pytest.approx(dealt.std(), rel=0.03)
+    assert found.beyond[0] == pytest.approx(belief[np.arange(n), label].mean() - dealt.mean(), abs=1e-3)
