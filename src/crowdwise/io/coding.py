@@ -15,6 +15,7 @@ from ..errors import DataError, ParameterError
 from ..ledger import Ledger
 from ..maths.order import order_by
 from ..vocabulary import Codes, as_series, lookup, quote, sorted_vocabulary
+from .jsontext import HALF
 from .textcodes import code_text
 
 Duplicates = Literal["error", "first", "last", "keep"]
@@ -84,7 +85,7 @@ def encode(
         time=extra["time"],
         duration=extra["duration"],
         confidence=extra["confidence"],
-        ledger=Ledger(rows_in=n_rows, rows_used=used, dropped=dropped, notes=notes),
+        ledger=Ledger(rows_in=n_rows, rows_used=used, dropped=dropped, notes=notes + _lost(parts)),
     )
 
 
@@ -167,6 +168,17 @@ def _finish(name: str, codes: Codes, vocabulary: pl.Series, null: npt.NDArray[np
     if not null.any():
         return _Part(name, codes, vocabulary, None)
     return _Part(name, np.where(null, 0, codes).astype(np.int32), vocabulary, null)
+
+
+def _lost(parts: Mapping[str, _Part]) -> tuple[str, ...]:
+    """A note for names with a replacement character in them: two that differed there have become one."""
+    notes: tuple[str, ...] = ()
+    for name, part in parts.items():
+        if part.vocabulary.dtype == pl.String:
+            hit = part.vocabulary.filter(part.vocabulary.str.contains(HALF, literal=True))
+            if len(hit):
+                notes += (f"{len(hit):,} values of {name} hold {HALF} for a character that is lost: {quote(hit)}",)
+    return notes
 
 
 def _null_rows(parts: Mapping[str, _Part]) -> tuple[dict[str, int], npt.NDArray[np.bool_]]:

@@ -12,8 +12,8 @@ import numpy as np
 import numpy.typing as npt
 
 from ..errors import DataError
+from .sources import LONGEST_LINE
 
-LONGEST_ROW = 1 << 26
 QUOTE = ord('"')
 _MISPLACED = "a quotation mark where none belongs; put the whole value in quotes and write a mark inside it twice"
 _OPEN = "a quotation mark is opened here and never closed; close it, or write it twice inside a quoted value"
@@ -48,12 +48,12 @@ def _whole_rows(chunks: Iterable[bytes], eol: bytes, where: str) -> Iterator[byt
         if cut:
             yield rest[:cut]
             rest = rest[cut:]
-        elif len(rest) > LONGEST_ROW:
+        elif len(rest) > LONGEST_LINE:
             break
     if rest:
         # What is longer than the longest row is cut here: a mark that is left open is then said to be so.
-        if len(rest) > LONGEST_ROW and rest.count(b'"') % 2 == 0:
-            raise DataError(f"{where}: a row is longer than {LONGEST_ROW >> 20} MB; is it a table at all?")
+        if len(rest) > LONGEST_LINE and rest.count(b'"') % 2 == 0:
+            raise DataError(f"{where}: a row is longer than {LONGEST_LINE >> 20} MB; is it a table at all?")
         yield rest if rest.endswith(eol) else rest + eol
 
 

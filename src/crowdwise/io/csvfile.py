@@ -13,7 +13,7 @@ from ..errors import DataError
 from ..vocabulary import quote
 from .csvcells import TRACE, restore, restore_name
 from .csvcheck import count_rows
-from .sources import Source, Table, chunks, first_line, text_source
+from .sources import FAULTS, Source, Table, chunks, first_line, text_source
 
 _SEPARATORS = {",": "commas", ";": "semicolons", "\t": "tabs"}
 
@@ -40,7 +40,7 @@ def open_csv(source: Source, where: str, kind: str) -> Table:
         try:
             lazy = pl.scan_csv(source, glob=False, **options)
             frame = lazy.select([pl.col(spelt[name]).alias(name) for name in columns]).collect()
-        except (pl.exceptions.PolarsError, OSError) as error:
+        except FAULTS as error:
             raise DataError(f"{where}: cannot be read as a table ({first_line(error)})") from None
         if len(frame) != rows - 1:
             raise DataError(f"{where}: {rows - 1} rows were counted but {len(frame)} read; check its quotation marks")

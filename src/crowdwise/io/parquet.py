@@ -8,10 +8,7 @@ from collections.abc import Sequence
 import polars as pl
 
 from ..errors import DataError
-from .sources import Source, Table, first_line
-
-# Some damage makes polars panic instead of raise.
-FAULTS = (pl.exceptions.PolarsError, pl.exceptions.PanicException, OSError)
+from .sources import FAULTS, Source, Table, first_line
 
 
 def open_parquet(source: Source, where: str) -> Table:

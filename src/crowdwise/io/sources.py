@@ -16,7 +16,10 @@ import polars as pl
 from ..errors import DataError
 
 Source = Path | bytes
+# What polars raises on a file that is not what it should be; some damage makes it panic, which is no Exception.
+FAULTS = (pl.exceptions.PolarsError, pl.exceptions.PanicException, OSError)
 CHUNK = 1 << 22
+LONGEST_LINE = 1 << 26
 _GZIP, _ZSTD = b"\x1f\x8b", b"\x28\xb5\x2f\xfd"
 _UTF16 = (b"\xff\xfe", b"\xfe\xff")
 _BOM = b"\xef\xbb\xbf"
@@ -125,7 +128,7 @@ def _unpacked(source: Source, where: str, size: int) -> Iterator[bytes]:
             stream = gzip.GzipFile(fileobj=file) if start.startswith(_GZIP) else file
             while piece := stream.read(size):
                 yield piece
-    except pl.exceptions.PolarsError as error:
+    except FAULTS[:2] as error:
         raise DataError(
             f"{where}: what is packed in it is no UTF-8 text ({first_line(error)}); save it as UTF-8"
         ) from None
@@ -154,12 +157,27 @@ def _zstd_lines(source: Source) -> Iterator[bytes]:
 
 def lines(source: Source, where: str) -> Iterator[bytes]:
     """The unpacked bytes, a line at a time, without the line ends."""
-    rest = b""
+    for piece in whole_lines(source, where):
+        yield from piece.removesuffix(b"\n").split(b"\n")
+
+
+def whole_lines(source: Source, where: str) -> Iterator[bytes]:
+    """The unpacked bytes in pieces that end with a line, the last one perhaps without its end."""
+    parts: list[bytes] = []
+    held = count = 0
     for chunk in chunks(source, where):
-        *whole, rest = (rest + chunk).split(b"\n")
-        yield from whole
-    if rest:
-        yield rest
+        cut = chunk.rfind(b"\n") + 1
+        if cut:
+            piece = b"".join([*parts, chunk[:cut]])
+            yield piece
+            count += piece.count(b"\n")
+            parts, held = [], 0
+        parts.append(chunk[cut:])
+        held += len(parts[-1])
+        if held > LONGEST_LINE:
+            raise DataError(f"{where}, line {count + 1}: longer than {LONGEST_LINE >> 20} MB; is it a table at all?")
+    if held:
+        yield b"".join(parts)
 
 
 def text_source(source: Source, where: str) -> tuple[Source, bytes, tuple[str, ...]]:

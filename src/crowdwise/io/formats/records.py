@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import io
-import json
 from collections.abc import Iterator
 from typing import Any
 
@@ -12,8 +11,8 @@ import polars as pl
 from ...errors import DataError
 from ...vocabulary import quote
 from ..jsonstream import objects
-from ..parquet import FAULTS
-from ..sources import Source, first_line, starts_with
+from ..jsontext import loads
+from ..sources import FAULTS, Source, first_line, starts_with
 
 _BATCH = 20_000
 
@@ -45,7 +44,7 @@ def _class_names(source: Source) -> dict[str, list[str]]:
     found: dict[str, list[str]] = {}
     try:
         about = pl.read_parquet_metadata(io.BytesIO(source) if isinstance(source, bytes) else source)
-        features = json.loads(about.get("huggingface", "{}"))["info"]["features"]
+        features = loads(about.get("huggingface", "{}"))["info"]["features"]
         for column, feature in features.items():
             feature = feature[0] if isinstance(feature, list) else feature.get("feature", feature)
             if isinstance(feature, dict) and isinstance(feature.get("names"), list):
