@@ -87,5 +87,5 @@ def test_two_keys_that_become_one_are_refused():
 
 
 def test_a_frame_with_half_a_character_is_refused():
-    with pytest.raises(cw.DataError, match="worker holds .* half a character"):
+    with pytest.raises(cw.DataError, match=r"worker holds .* half a character"):
         cw.Annotations.from_arrays(["t"], ["a\ud83d"], ["x"])

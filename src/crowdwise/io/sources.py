@@ -6,8 +6,8 @@ import gzip
 import io
 import sys
 import zlib
-from collections.abc import Callable, Iterator, Sequence
-from dataclasses import dataclass
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Protocol
 
@@ -49,7 +49,8 @@ class Reader(Protocol):
 class Table:
     """An opened table: its header and a reader for the columns that are wanted.
 
-    `all_names` looks through the whole file for names that the header, taken from its beginning, may lack.
+    `all_names` looks through the whole file for names that the header, taken from its beginning, may lack. `schema`
+    is what a Parquet file says of its columns; those of text files are text.
     """
 
     where: str
@@ -58,6 +59,7 @@ class Table:
     read: Reader
     notes: tuple[str, ...] = ()
     all_names: Callable[[], list[str]] | None = None
+    schema: Mapping[str, pl.DataType] = field(default_factory=dict)
 
 
 def open_source(path: str | Path) -> tuple[Source, str]:

@@ -12,6 +12,7 @@ from ...errors import DataError
 from ...vocabulary import quote
 from ..jsonstream import objects
 from ..jsontext import loads
+from ..parquet import refuse_bomb
 from ..sources import FAULTS, Source, first_line, starts_with
 
 _BATCH = 20_000
@@ -30,6 +31,7 @@ def records(source: Source, where: str) -> Iterator[tuple[str, dict[str, Any]]]:
     names = _class_names(source)
     try:
         lazy = pl.scan_parquet(io.BytesIO(source) if isinstance(source, bytes) else source, glob=False)
+        refuse_bomb(lazy, source, where)
         start = 0
         while len(batch := lazy.slice(start, _BATCH).collect()):
             for row, record in enumerate(batch.iter_rows(named=True), start + 1):
