@@ -15,7 +15,7 @@ from . import registry
 from .aggregate.gold import as_gold, truth_table
 from .annotations import Annotations
 from .contest import Contest, Entry, run_all
-from .errors import DataError, ParameterError
+from .errors import DataError, ParameterError, unwritable
 from .vocabulary import lookup
 
 F8 = npt.NDArray[np.float64]
@@ -56,7 +56,7 @@ class Comparison:
             for name, table in zip(FILES, (self.methods, self.agreement, self.tasks), strict=True):
                 to_csv(table, folder / name)
         except OSError as error:
-            raise DataError(f"{folder} cannot be written ({error.strerror})") from error
+            raise unwritable(folder, error) from error
 
 
 def compare(

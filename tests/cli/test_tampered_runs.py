@@ -17,7 +17,7 @@ import crowdwise as cw
 from crowdwise.cli import main
 
 VOTES = "task,worker,label\n" + "".join(
-    f"t{t},w{w},{'ab'[(t * w) % 5 == 0 and w == 3 or t % 2]}\n" for t in range(12) for w in range(4)
+    f"t{t},w{w},{'ab'[((t * w) % 5 == 0 and w == 3) or t % 2]}\n" for t in range(12) for w in range(4)
 )
 COMMANDS = {
     "show": ["show", "{run}"],
@@ -109,7 +109,7 @@ TAMPERED = [
     ("halves of labels", lambda r: arrays(r, labels_per_task=lambda n: n / 2), "labels_per_task holds float64"),
     ("group of theta", lambda r: arrays(r, extra__theta=np.ones((1, 2))), "extra.theta has shape (1, 2)"),
     ("NaN", lambda r: arrays(r, posterior=set_first(np.nan)), "posterior holds numbers that are negative or none"),
-    ("a negative share", lambda r: arrays(r, posterior=lambda p: p + [[1, -1]]), "posterior holds numbers that are"),
+    ("a negative share", lambda r: arrays(r, posterior=lambda p: p - [[1, 0]]), "posterior holds numbers that are"),
     ("no share", lambda r: arrays(r, posterior=lambda p: p * 2), "posterior has rows that do not sum to one"),
     ("a prior of 3", lambda r: arrays(r, class_prior=lambda p: p * 3), "class_prior has rows that do not sum"),
     ("a confusion of NaN", lambda r: arrays(r, confusion=set_first(np.nan)), "confusion holds"),
@@ -130,7 +130,7 @@ TAMPERED = [
     ("a class without name", lambda r: names(r, "classes", value=["a", None]), "has names that are empty"),
     ("a class twice", lambda r: names(r, "classes", value=["a", "a"]), "names something twice"),
     ("other columns", lambda r: names(r, "workers", x=["a"]), "workers.parquet has no column 'value'"),
-    ("more tasks", lambda r: names(r, "tasks", value=list(map(str, range(99)))), "posterior has shape (12, 2), not (99, 2)"),
+    ("more tasks", lambda r: names(r, "tasks", value=list(map(str, range(99)))), "has shape (12, 2), not (99, 2)"),
     ("no classes", lambda r: names(r, "classes", value=pl.Series([], dtype=pl.String)), "has shape"),
     ("a vocabulary bomb", lambda r: rows_of(r / "tasks.parquet", 20_000_000), "claims 20,000,000 rows"),
     ("long names", lambda r: names(r, "tasks", value=["t" * 1_000_000] * 100), "would unpack to 100,000,000 bytes"),

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import csv
 import io
+from collections import Counter
 from collections.abc import Iterable, Iterator, Sequence
 from typing import Any
 
@@ -87,7 +88,7 @@ def _header(head: bytes, eol: str, separator: str, where: str) -> tuple[list[str
             header[place] = " " * unnamed
             unnamed += 1
     header = [restore_name(name) for name in header]
-    twice = sorted({name for name in header if header.count(name) > 1})
+    twice = sorted(name for name, times in Counter(header).items() if times > 1)
     if twice:
         raise DataError(f"{where}, line 1: the header names {quote(twice)} more than once; rename one of the columns")
     return header, raw

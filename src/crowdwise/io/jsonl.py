@@ -12,7 +12,7 @@ import polars as pl
 
 from ..errors import DataError
 from .jsontext import loads, whole_bytes
-from .sources import FAULTS, Source, Table, first_line, lines, text_source, whole_lines, without_mark
+from .sources import FAULTS, Source, Table, first_line, lines, refuse_blanks, text_source, whole_lines, without_mark
 
 FIRST = 1000  # lines whose keys make the header
 BLOCK = 4096  # lines that are tried at once when one of them is at fault
@@ -46,9 +46,11 @@ def open_jsonl(source: Source, where: str) -> Table:
 def _survey(source: Source, where: str) -> tuple[int, Source]:
     """The number of lines, none too long, and the source, with no half characters in it (polars makes bytes of them
     that are no text)."""
-    count, halves, last = 0, False, b"\n"
+    count, objects, halves, last = 0, 0, False, b"\n"
     for piece in whole_lines(source, where):
         count += piece.count(b"\n")
+        objects += piece.count(b"{")  # at least one in a line that is not blank
+        refuse_blanks(count - objects, count, where)
         halves = halves or whole_bytes(piece) != piece
         last = piece[-1:]
     if halves:

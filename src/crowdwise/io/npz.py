@@ -13,7 +13,7 @@ import struct
 import tokenize
 import zipfile
 import zlib
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass
 from pathlib import Path
 from typing import IO, Any
@@ -21,7 +21,7 @@ from typing import IO, Any
 import numpy as np
 import numpy.typing as npt
 
-from .archives import FREE, MOST_TIMES
+from .sources import FREE, MOST_TIMES
 
 # The most that deflate can do; what claims to have been packed better is damaged.
 _DEFLATE = 1100
@@ -50,11 +50,12 @@ class Header:
         return self.size > FREE and self.size > MOST_TIMES * self.packed
 
 
-Look = Callable[[Mapping[str, Header]], None]
+# Sees what there is, raises ValueError where it is wrong, and says what to read.
+Look = Callable[[Mapping[str, Header]], Iterable[str]]
 
 
 def read_npz(path: Path, look: Look) -> dict[str, npt.NDArray[Any]]:
-    """The arrays of an archive, after `look` has seen all headers; raises one of FAULTS."""
+    """The arrays of an archive that `look` chose from the headers; raises one of FAULTS."""
     with zipfile.ZipFile(path) as archive:
         members = {info.filename.removesuffix(".npy"): info for info in archive.infolist()}
         if len(members) < len(archive.infolist()):
@@ -67,10 +68,9 @@ def read_npz(path: Path, look: Look) -> dict[str, npt.NDArray[Any]]:
                 raise ValueError(f"{name} cannot have {info.file_size:,} bytes")
         if sum(info.compress_size for info in members.values()) > path.stat().st_size:
             raise ValueError("its arrays overlap")
-        look(headers)
         arrays = {}
-        for name, info in members.items():
-            with archive.open(info) as file:
+        for name in look(headers):
+            with archive.open(members[name]) as file:
                 arrays[name] = np.lib.format.read_array(file, allow_pickle=False)
         return arrays
 

@@ -10,9 +10,7 @@ import polars as pl
 
 from ..errors import DataError
 from ..vocabulary import quote
-from .archives import FREE, MOST_TIMES
-from .sources import FAULTS, Source, Table, first_line
-
+from .sources import FAULTS, FREE, MOST_TIMES, Source, Table, first_line
 
 # Rows that are free, and rows a byte beyond them: rows that differ at all do not pack as well as that.
 _FREE, _MOST = 1_000_000, 100

@@ -52,8 +52,8 @@ _KINDS = {"f": "fiu", "i": "iu"}
 _MAPPINGS = ("params", "versions", "extra")
 
 
-def check_headers(headers: Mapping[str, Header], sizes: Mapping[str, int]) -> None:
-    """Raise ValueError where an array is missing, strange, of a wrong shape or type, or a bomb."""
+def check_headers(headers: Mapping[str, Header], sizes: Mapping[str, int]) -> Mapping[str, Header]:
+    """The arrays, all of them; raises ValueError where one is missing, strange, of wrong shape or type, or a bomb."""
     for name in NEEDED:
         if name not in headers:
             raise ValueError(f"the array {name} is missing")
@@ -70,6 +70,7 @@ def check_headers(headers: Mapping[str, Header], sizes: Mapping[str, int]) -> No
             raise ValueError(f"{name} has shape {header.shape}, not {said}".replace("'", ""))
         if (not axes or "*" in axes) and header.is_bomb:
             raise ValueError(f"{name} would unpack to {header.size:,} bytes, {header.size // header.packed:,} times")
+    return headers
 
 
 def check_values(arrays: Arrays, sizes: Mapping[str, int]) -> None:

@@ -9,7 +9,7 @@ from typing import Any
 import numpy as np
 import polars as pl
 
-from ..errors import DataError
+from ..errors import DataError, unwritable
 from ..result import Result
 from ..vocabulary import quote
 from .jsontext import loads
@@ -55,7 +55,7 @@ def save(result: Result, folder: Path, *, force: bool = False) -> None:
         text = json.dumps(about, indent=2, ensure_ascii=False, default=_plain) + "\n"
         (folder / "result.json").write_text(text, encoding="utf-8")
     except OSError as error:
-        raise DataError(f"{folder} cannot be written ({error.strerror})") from error
+        raise unwritable(folder, error) from error
 
 
 def load(folder: Path) -> Result:
@@ -75,14 +75,13 @@ def load(folder: Path) -> Result:
         facts = check_facts(about)
     except (*ARRAY_FAULTS, DataError) as error:
         raise DataError(f"{printable(str(folder))}: the saved result is damaged ({first_line(error)})") from error
-    extra = facts.pop("extra") | {n.removeprefix(EXTRA): v for n, v in arrays.items() if n.startswith(EXTRA)}
+    facts["extra"] |= {n.removeprefix(EXTRA): v for n, v in arrays.items() if n.startswith(EXTRA)}
+    facts |= {name: as_table_says(name, arrays[name]) for name in ARRAYS if name in arrays}
     return Result(
-        **facts,
-        extra=extra,
         tasks=names["tasks"].rename("task"),
         workers=names["workers"].rename("worker"),
         classes=names["classes"].rename("label"),
-        **{name: as_table_says(name, arrays[name]) for name in ARRAYS if name in arrays},
+        **facts,
     )
 
 
@@ -93,8 +92,8 @@ def read_json(path: Path) -> dict[str, Any]:
             raise ValueError(f"it has {path.stat().st_size:,} bytes")
         value = loads(path.read_text(encoding="utf-8"))
     except (OSError, ValueError, RecursionError) as error:
-        why = "nested too deeply" if isinstance(error, RecursionError) else first_line(error)
-        raise DataError(f"{printable(str(path))} is damaged ({why})") from None
+        why = "nested too deeply" if isinstance(error, RecursionError) else getattr(error, "strerror", None)
+        raise DataError(f"{printable(str(path))} is damaged ({why or first_line(error)})") from None
     if not isinstance(value, dict):
         raise DataError(f"{printable(str(path))} is damaged (no JSON object)")
     return value

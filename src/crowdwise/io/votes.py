@@ -8,7 +8,7 @@ import numpy as np
 import polars as pl
 
 from ..annotations import Annotations
-from ..errors import DataError
+from ..errors import DataError, unwritable
 from ..result import Result
 from .columns import VOTE
 from .parquet import NAMES, read_columns
@@ -22,7 +22,7 @@ def save_votes(annotations: Annotations, folder: Path) -> None:
     try:
         annotations.to_frame().write_parquet(folder / FILE)
     except OSError as error:
-        raise DataError(f"{folder} cannot be written ({error.strerror})") from error
+        raise unwritable(folder, error) from error
 
 
 def load_votes(folder: Path, result: Result) -> Annotations:

@@ -126,7 +126,7 @@ def read_wide(path: str | Path, columns: Mapping[str, str] | None) -> tuple[str,
     if not workers:
         raise DataError(f"{where} has no column besides {name!r}; a wide table has one column per worker")
     frame = table.read(header)
-    frame = frame.select(_full(pl.col(c), frame.schema[c]) for c in header)
+    frame = frame.with_columns(_full(pl.col(c)) for c, kind in frame.schema.items() if kind == pl.String)
     frame, notes = _named_only(frame, workers, where)
     empty = frame[name].is_null()
     blank = frame.select(pl.all_horizontal(pl.all().is_null())).to_series()
@@ -144,9 +144,9 @@ def read_wide(path: str | Path, columns: Mapping[str, str] | None) -> tuple[str,
     return where, {"columns": votes, "tasks": tasks, "workers": all_workers, "notes": table.notes + notes + more}
 
 
-def _full(cell: pl.Expr, dtype: pl.DataType) -> pl.Expr:
+def _full(cell: pl.Expr) -> pl.Expr:
     """Text without the cells that hold nothing but blanks."""
-    return pl.when(cell.str.strip_chars() != "").then(cell) if dtype == pl.String else cell
+    return pl.when(cell.str.strip_chars() != "").then(cell)
 
 
 def _named_only(frame: pl.DataFrame, workers: list[str], where: str) -> tuple[pl.DataFrame, tuple[str, ...]]:
