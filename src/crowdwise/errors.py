@@ -40,5 +40,9 @@ class IdentifiabilityWarning(CrowdwiseWarning):
     """The data cannot tell what the method wants to know (for instance, one label per task)."""
 
 
+class CostWarning(CrowdwiseWarning):
+    """All of it would cost too much; the message says which part was done."""
+
+
 class LedgerWarning(CrowdwiseWarning):
     """Something was left out on the way in, and the ledger says what."""

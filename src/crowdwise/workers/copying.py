@@ -79,7 +79,7 @@ def ratios(votes: Annotations, posterior: F8, known: npt.NDArray[np.bool_], voic
     """
     m = votes.n_workers
     heard = voice[votes.worker] if votes.weight is None else voice[votes.worker] * votes.weight
-    first, second = label_pairs(votes, MOST)
+    first, second = label_pairs(votes, MOST, MIN_COMMON)
     key, pair = np.unique(votes.worker[first].astype(np.int64) * m + votes.worker[second], return_inverse=True)
     same = votes.label[first] == votes.label[second]
     score = np.zeros((len(READINGS), len(SHARES), len(key)))

@@ -18,6 +18,7 @@ import numpy.typing as npt
 
 from ..annotations import Annotations
 from ..maths.discovery import adjusted
+from .pairs import comparable
 
 F8 = npt.NDArray[np.float64]
 I8 = npt.NDArray[np.int64]
@@ -54,6 +55,7 @@ def shared_errors(votes: Annotations, posterior: F8, confusion: F8) -> SharedErr
     """The test of all pairs with enough common tasks."""
     from scipy.sparse import csr_array
 
+    votes = comparable(votes, MIN_COMMON)
     shape = (votes.n_workers, votes.n_tasks)
     share = _shares(votes)
     once = csr_array((share, (votes.worker, votes.task)), shape=shape)
