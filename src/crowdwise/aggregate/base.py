@@ -17,13 +17,11 @@ from ..errors import ConvergenceWarning, DataError, IdentifiabilityWarning, Para
 from ..maths.skill import worker_skill
 from ..registry import card
 from ..result import Result, versions
+from .cost import check_size
 from .gold import Gold, as_gold
 from .prior import as_prior
 
 F8 = npt.NDArray[np.float64]
-
-# A posterior or a confusion table larger than this is almost always a wrong column, not a wish.
-MAX_CELLS = 400_000_000
 
 
 @dataclass(frozen=True)
@@ -78,7 +76,7 @@ class Aggregator(ABC):
         `prior` is what earlier projects say of the workers (a Result, or a table worker, true, observed, n).
         `n_shards` splits the work without changing the answer; `callback(iteration, objective)` watches it.
         """
-        self._check_size(annotations)
+        check_size(self.name, annotations)
         known = as_gold(gold, annotations)
         me = card(self.name)
         if "gold" in me.needs and known is None:
@@ -126,17 +124,6 @@ class Aggregator(ABC):
     def params(self) -> dict[str, Any]:
         """The hyper-parameters by name."""
         return {name: list(v) if isinstance(v, tuple) else v for name, v in asdict(self).items()}
-
-    def _check_size(self, annotations: Annotations) -> None:
-        n, m, k = annotations.n_tasks, annotations.n_workers, annotations.n_classes
-        if n == 0 or k == 0:
-            raise DataError("there are no annotations to aggregate: every row was dropped or the input is empty")
-        for what, cells in (("tasks × classes", n * k), ("workers × classes²", m * k * k)):
-            if cells > MAX_CELLS:
-                raise DataError(
-                    f"{k:,} distinct labels make {cells:,} cells ({what}), over the limit of {MAX_CELLS:,}; "
-                    "is the label column the right one?"
-                )
 
     def _result(self, annotations: Annotations, gold: Gold | None, found: Solution) -> Result:
         posterior = found.posterior if gold is None else gold.clamp(found.posterior)

@@ -40,6 +40,7 @@ from ..errors import ParameterError
 from ..maths.kernels import many_fits
 from ..maths.ties import tie_shares
 from .base import Aggregator, Run, Solution, check_number
+from .cost import too_thin, worthwhile
 from .gold import Gold
 
 EVEN = "_even"
@@ -90,7 +91,7 @@ class Committee(Aggregator):
 
     def solve(self, annotations: Annotations, gold: Gold | None, run: Run) -> Solution:
         """Ask every member, average, and let the best of them speak of the workers."""
-        seated = self._seated(annotations, gold, run)
+        seated = worthwhile(self._seated(annotations, gold, run), annotations, EVEN)
         with many_fits():
             weight = self._weights(seated, annotations, gold, run)
             found = {m: ask(m, self.seed, gold, run, annotations) for m in seated}
@@ -135,7 +136,7 @@ class Committee(Aggregator):
     def _weights(self, seated: list[str], annotations: Annotations, gold: Gold | None, run: Run) -> dict[str, float]:
         """A member's weight by what it foretells of one held-out fold; equal where there is nothing to foretell."""
         score, heard = np.zeros(len(seated)), 0.0
-        if self.evidence > 0 and len(seated) > 1 and splits(annotations, enough=1):
+        if self.evidence > 0 and len(seated) > 1 and not too_thin(annotations) and splits(annotations, enough=1):
             found = [
                 held_out(partial(ask, m, self.seed, gold, run), annotations, seed=self.seed, enough=1) for m in seated
             ]

@@ -7,7 +7,9 @@ from typing import Any
 
 import polars as pl
 
+from ..aggregate.cost import too_thin
 from ..annotations import Annotations
+from ..errors import DataError
 from ..maths.chance import Level
 from ..result import Result
 from . import colluders, drift, spammers
@@ -16,6 +18,9 @@ from .confusions import classes_of, confusion_of
 from .flags import Flag
 from .judgement import Judgement
 from .quality import quality_of
+
+# The agreement of the crowd alone takes the tables of so many workers.
+_FEWEST = 8
 
 
 @dataclass(frozen=True)
@@ -37,6 +42,12 @@ def study(
     """Quality, agreement and flags. `gold` adds accuracies on known tasks, `level` grades the agreement, `idle` is the
     longest pause in seconds that still counts as work.
     """
+    if too_thin(annotations, _FEWEST):
+        raise DataError(
+            f"{annotations.n_classes:,} classes are too many to judge {annotations.n_workers:,} workers by "
+            f"{len(annotations):,} labels: their confusion matrices would be far larger than the data; "
+            "is the label column the right one?"
+        )
     judgement = Judgement(annotations, result)
     return Study(
         quality_of(judgement, gold, idle),
