@@ -192,9 +192,8 @@ def sparse_pairs(annotations: Annotations, min_overlap: float) -> SparsePairs:
     upper, place = upper[here], (np.cumsum(enough) - 1)[place[here]]
     order = np.argsort(place, kind="stable")
     upper, place, found = upper[order], place[order], found[enough]
-    return SparsePairs(
-        found // m, found % m, n[enough], place, both.row[upper] % k, both.col[upper] % k, both.data[upper], m, k
-    )
+    own, other = (both.row[upper] % k).astype(np.int64), (both.col[upper] % k).astype(np.int64)
+    return SparsePairs(found // m, found % m, n[enough], place, own, other, both.data[upper], m, k)
 
 
 def pairs(annotations: Annotations, min_overlap: float) -> Pairs:
