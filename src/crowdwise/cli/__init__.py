@@ -29,6 +29,7 @@ from . import (
     train,
     workers,
 )
+from .talk import clean
 
 app = typer.Typer(
     name="crowdwise",
@@ -104,12 +105,12 @@ def _close_stdout() -> None:
 
 
 def _fail(message: str, code: int = 2) -> None:
-    sys.stderr.write("crowdwise: " + " ".join(message.split()) + "\n")
+    sys.stderr.write(f"crowdwise: {clean(' '.join(message.split()))}\n")
     sys.exit(code)
 
 
 def _show_warning(message: Any, category: Any, *rest: Any) -> None:
     if issubclass(category, CrowdwiseWarning):
-        sys.stderr.write(f"crowdwise: note: {message}\n")
+        sys.stderr.write(f"crowdwise: note: {clean(str(message))}\n")
     else:
         sys.stderr.write(warnings.formatwarning(message, category, rest[0], rest[1]))

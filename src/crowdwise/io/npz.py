@@ -21,7 +21,7 @@ from typing import IO, Any
 import numpy as np
 import numpy.typing as npt
 
-from .sources import FREE, MOST_TIMES
+from .sources import FREE, MOST_TIMES, Source
 
 # The most that deflate can do; what claims to have been packed better is damaged.
 _DEFLATE = 1100
@@ -75,11 +75,11 @@ def read_npz(path: Path, look: Look) -> dict[str, npt.NDArray[Any]]:
         return arrays
 
 
-def read_npy(path: Path, look: Look) -> npt.NDArray[Any]:
+def read_npy(source: Source, look: Look) -> npt.NDArray[Any]:
     """The array of a .npy file, after `look` has seen its header under the name ""; raises one of FAULTS."""
-    size = path.stat().st_size
-    with path.open("rb") as file:
-        look({"": _header(file, size, size, path.name)})
+    size = len(source) if isinstance(source, bytes) else source.stat().st_size
+    with io.BytesIO(source) if isinstance(source, bytes) else source.open("rb") as file:
+        look({"": _header(file, size, size, "it")})
         file.seek(0)
         array: npt.NDArray[Any] = np.lib.format.read_array(file, allow_pickle=False)
         return array
@@ -99,7 +99,7 @@ def _header(file: IO[bytes], size: int, packed: int, name: str) -> Header:
     read = np.lib.format.read_array_header_1_0 if width == 2 else np.lib.format.read_array_header_2_0
     shape, _, dtype = read(text)
     if dtype.hasobject or dtype.kind not in "biufU" or any(side < 0 for side in shape):
-        raise ValueError(f"{name} holds {dtype} values of shape {shape}, not plain numbers")
+        raise ValueError(f"{name} holds {dtype} values of shape {shape}: no array of numbers")
     found = Header(tuple(map(int, shape)), dtype, packed)
     if found.size != size - 8 - width - n:
         raise ValueError(f"{name} has {size:,} bytes, which shape {_short(found.shape)} does not fit")
