@@ -55,3 +55,10 @@ def test_no_common_task_is_an_error():
     result = cw.MajorityVote().fit(cw.Annotations.from_arrays([1], ["x"], [0]))
     with pytest.raises(cw.DataError, match="do the task ids match"):
         cw.evaluate(result, {"9": "0"})
+
+
+@pytest.mark.parametrize("wrong", [-0.5, 1.5, float("nan"), float("inf"), None])
+def test_columns_of_probabilities_hold_probabilities(wrong):
+    table = pl.DataFrame({"task": ["1", "2"], "label": ["a", "b"], "p_a": [0.5, wrong], "p_b": [0.5, 0.5]})
+    with pytest.raises(cw.DataError, match=r"p_a\.\.\. must hold probabilities, numbers from 0 to 1"):
+        cw.evaluate(table, {"1": "a", "2": "b"})

@@ -14,7 +14,7 @@ import polars as pl
 from ..annotations import Annotations
 from ..errors import CostWarning
 from ..maths import chance
-from ..maths.moments import MOST_MEETINGS, Pairs, SparsePairs, rows_that_meet, sparse_pairs
+from ..maths.moments import Pairs, SparsePairs, rows_that_meet, sparse_pairs
 
 if TYPE_CHECKING:
     from .agreement import Coefficient
@@ -30,6 +30,8 @@ _MOST = 50_000_000
 # Cells that the tables of all pairs may have to be drawn again and again; labels of one task whose pairs are looked at.
 _CELLS = 5_000_000
 _CROWD = 1000
+# Meetings of two labels over which workers are compared pair by pair: half a minute with two classes.
+MOST_MEETINGS = 40_000_000
 
 
 def pair_table(annotations: Annotations, min_common: int = 5) -> pl.DataFrame:
