@@ -39,6 +39,7 @@ _HOMES = {
     "MissingDependencyError": "errors",
     "CrowdwiseWarning": "errors",
     "ConvergenceWarning": "errors",
+    "CostWarning": "errors",
     "IdentifiabilityWarning": "errors",
     "LedgerWarning": "errors",
 }
@@ -96,6 +97,7 @@ if TYPE_CHECKING:
     from .comparison import Comparison, compare
     from .errors import (
         ConvergenceWarning,
+        CostWarning,
         CrowdwiseError,
         CrowdwiseWarning,
         DataError,

@@ -15,7 +15,7 @@ from . import registry
 from .aggregate.gold import Gold, as_gold, truth_table
 from .annotations import Annotations
 from .contest import Contest, Entry, Watch, run_all
-from .errors import DataError, ParameterError
+from .errors import DataError, ParameterError, unwritable
 from .metrics import ALL_GOLD
 from .vocabulary import lookup
 
@@ -59,7 +59,7 @@ class Comparison:
             for name, table in zip(FILES, (self.methods, self.agreement, self.tasks), strict=True):
                 to_csv(table, folder / name)
         except OSError as error:
-            raise DataError(f"{folder} cannot be written ({error.strerror})") from error
+            raise unwritable(folder, error) from error
 
 
 def compare(

@@ -11,6 +11,11 @@ class DataError(CrowdwiseError):
     """The annotations, the gold labels or a file cannot be used as they are."""
 
 
+def unwritable(path: object, error: OSError) -> DataError:
+    """That a file or folder cannot be written, and why; polars and others leave the system's word in the message."""
+    return DataError(f"{path} cannot be written ({error.strerror or ' '.join(str(error).split())[:120]})")
+
+
 class ParameterError(CrowdwiseError):
     """A hyper-parameter or an option has a value that makes no sense."""
 
@@ -33,6 +38,10 @@ class ConvergenceWarning(CrowdwiseWarning):
 
 class IdentifiabilityWarning(CrowdwiseWarning):
     """The data cannot tell what the method wants to know (for instance, one label per task)."""
+
+
+class CostWarning(CrowdwiseWarning):
+    """All of it would cost too much; the message says which part was done."""
 
 
 class LedgerWarning(CrowdwiseWarning):

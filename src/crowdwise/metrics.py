@@ -154,6 +154,8 @@ def _parts(found: Result | pl.DataFrame) -> tuple[pl.Series, pl.Series, pl.Serie
         posterior = found.select(pl.col(columns).cast(pl.Float64)).to_numpy()
     except pl.exceptions.PolarsError as error:
         raise DataError(f"the columns {columns[0]}... must hold probabilities") from error
+    if not ((posterior >= 0) & (posterior <= 1 + 1e-6)).all():
+        raise DataError(f"the columns {columns[0]}... must hold probabilities, numbers from 0 to 1 in every row")
     return found["task"], found["label"], pl.Series("label", [c[2:] for c in columns]), posterior
 
 

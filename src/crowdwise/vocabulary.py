@@ -31,12 +31,20 @@ def as_series(values: Any, name: str) -> pl.Series:
             values = [v.item() if isinstance(v, np.generic) else v for v in values]
         try:
             series = pl.Series(name, values, strict=True)
+        except UnicodeEncodeError as error:
+            half = quote([next(v for v in values if isinstance(v, str) and not _is_whole(v))])
+            raise DataError(f"{name} holds {half}, which has half a character (a lone surrogate); mend it") from error
         except (TypeError, pl.exceptions.PolarsError) as error:
             kinds = sorted({type(v).__name__ for v in values if v is not None})
             raise DataError(
                 f"{name} mixes the types {', '.join(kinds)}; convert them to one type, for instance with str()"
             ) from error
     return _plain(series)
+
+
+def _is_whole(text: str) -> bool:
+    """Whether a text can be written at all: half a character (a lone surrogate) cannot."""
+    return text.isascii() or not any("\ud800" <= c <= "\udfff" for c in text)
 
 
 def _from_numpy(values: npt.NDArray[Any], name: str) -> pl.Series:

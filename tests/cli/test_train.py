@@ -197,7 +197,7 @@ def test_mistakes(files, fails, works, crowd):
     np.save(files / "few.npy", features[4:])
     wrong(files / "few.npy", votes, words="76 rows of features for 80 tasks")
     np.savez(files / "odd.npz", z=features)
-    wrong(files / "odd.npz", votes, words="odd.npz holds z; arrays `task` and `x` are needed")
+    wrong(files / "odd.npz", votes, words="odd.npz holds 'z'; arrays `task` and `x` are needed")
     np.savez(files / "nan.npz", task=tasks, x=np.where(features == features[7, 2], np.nan, features))
     wrong(files / "nan.npz", votes, words="NaN or infinity, the first is row 7")
     np.savez(files / "pickle.npz", task=tasks, x=np.array([{}] * N, dtype=object), allow_pickle=True)
@@ -242,3 +242,31 @@ def test_other_commands_do_not_import_torch():
     code = "import crowdwise.cli, sys; print([m for m in ('torch', 'polars', 'numba') if m in sys.modules])"
     done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
     assert done.stdout == "[]\n"
+
+
+TAMPERED = {
+    "a net of an exabyte": ({"input_shape": [10**15]}, "the weights do not fit the net"),
+    "a strange net": ({"net": "gpt"}, "there is no net 'gpt'"),
+    "a net that is a list": ({"net": [1]}, "net must be a name"),
+    "no input": ({"input_shape": None}, "the saved classifier is damaged"),
+    "a strange method": ({"method": "magic"}, "magic"),
+    "a method that is a number": ({"method": 5}, "damaged"),
+    "more tasks": ({"n_tasks": 10**12}, "80 rows for 1000000000000 tasks"),
+    "no history": ({"history": []}, "damaged"),
+    "params that are text": ({"params": "x"}, "damaged"),
+    "another format": ({"format": "\x1b"}, "has format '\\x1b'; this version reads 1"),
+}
+
+
+def test_a_tampered_classifier(files, works, fails):
+    run = files / "run"
+    works("train", files / "x.npz", files / "votes.csv", "-m", "ccem", *FAST, "-o", run)
+    good = json.loads((run / "classifier.json").read_text())
+    for changes, words in TAMPERED.values():
+        (run / "classifier.json").write_text(json.dumps(good | changes))
+        fails("predict", run, files / "x.npy", words=words)
+    (run / "classifier.json").write_text("[" * 99_999)
+    fails("predict", run, files / "x.npy", words="classifier.json is damaged (nested too deeply)")
+    (run / "classifier.json").write_text(json.dumps(good))
+    pl.DataFrame({"task": [["001"]]}).write_parquet(run / "rows.parquet")
+    fails("predict", run, files / "x.npy", words="rows.parquet: task holds List(String) values")

@@ -77,3 +77,10 @@ def test_new_tasks_were_never_gold():
     votes, truth, _ = planted(n=50, m=8, k=3)
     result = cw.DawidSkene().fit(votes, gold={0: int(truth[0])})
     assert cw.evaluate(result.infer(votes), dict(enumerate(truth.tolist()))).n == 50
+
+
+@pytest.mark.parametrize("wrong", [-0.5, 1.5, float("nan"), float("inf"), None])
+def test_columns_of_probabilities_hold_probabilities(wrong):
+    table = pl.DataFrame({"task": ["1", "2"], "label": ["a", "b"], "p_a": [0.5, wrong], "p_b": [0.5, 0.5]})
+    with pytest.raises(cw.DataError, match=r"p_a\.\.\. must hold probabilities, numbers from 0 to 1"):
+        cw.evaluate(table, {"1": "a", "2": "b"})

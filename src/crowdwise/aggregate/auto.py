@@ -28,7 +28,8 @@ from ..annotations import Annotations
 from ..engine.selection import HeldOut, held_out, splits, upheld
 from ..errors import ParameterError
 from .base import Aggregator, Run, Solution, check_number, check_whole
-from .committee import ask, can, variant
+from .committee import ask, can, plain_name, variant
+from .cost import too_thin, worthwhile
 from .gold import Gold
 
 # From the simplest to the one that assumes least.
@@ -69,12 +70,14 @@ class Auto(Aggregator):
 
     def solve(self, annotations: Annotations, gold: Gold | None, run: Run) -> Solution:
         """Score the candidates, take the preferred one that upholds the majorities, and say why."""
-        candidates = self._able(run)
+        candidates = worthwhile(self._able(run), annotations, plain_name)
         quiet = Run(run.n_shards, prior=run.prior)
-        if not splits(annotations, folds=self.folds, enough=1):
-            found = ask(FALLBACK, self.seed, gold, run, annotations)
-            why = f"{FALLBACK}, because no task has labels of two workers and nothing can be held out"
-            return _chosen(found, FALLBACK, [], why)
+        if too_thin(annotations) or not splits(annotations, folds=self.folds, enough=1):
+            only, why = FALLBACK, "no task has labels of two workers and nothing can be held out"
+            if too_thin(annotations):
+                only, why = candidates[0], "confusion matrices would be far larger than the data"
+            found = ask(only, self.seed, gold, run, annotations)
+            return _chosen(found, only, [], f"{only}, because {why}")
         scores = {
             name: held_out(partial(ask, name, self.seed, gold, quiet), annotations, folds=self.folds, seed=self.seed)
             for name in candidates

@@ -16,15 +16,13 @@ from ..engine.em import Callback
 from ..errors import ConvergenceWarning, DataError, IdentifiabilityWarning, ParameterError
 from ..registry import card
 from ..result import Result, versions
+from .cost import check_size
 from .gold import Gold, as_gold
 from .prior import as_prior
 from .silence import Heard
 from .skills import sharpened, skills
 
 F8 = npt.NDArray[np.float64]
-
-# A posterior or a confusion table larger than this is almost always a wrong column, not a wish.
-MAX_CELLS = 400_000_000
 
 
 @dataclass(frozen=True)
@@ -83,7 +81,7 @@ class Aggregator(ABC):
         `n_shards` splits the work without changing the answer; `callback(iteration, objective)` watches it.
         """
         annotations = as_annotations(annotations)
-        self._check_size(annotations)
+        check_size(self.name, annotations)
         known = as_gold(gold, annotations)
         me = card(self.name)
         if "gold" in me.needs and known is None:
@@ -158,17 +156,6 @@ class Aggregator(ABC):
     def params(self) -> dict[str, Any]:
         """The hyper-parameters by name."""
         return {name: list(v) if isinstance(v, tuple) else v for name, v in asdict(self).items()}
-
-    def _check_size(self, annotations: Annotations) -> None:
-        n, m, k = annotations.n_tasks, annotations.n_workers, annotations.n_classes
-        if n == 0 or k == 0:
-            raise DataError("there are no annotations to aggregate: every row was dropped or the input is empty")
-        for what, cells in (("tasks × classes", n * k), ("workers × classes²", m * k * k)):
-            if cells > MAX_CELLS:
-                raise DataError(
-                    f"{k:,} distinct labels make {cells:,} cells ({what}), over the limit of {MAX_CELLS:,}; "
-                    "is the label column the right one?"
-                )
 
     def _result(self, annotations: Annotations, gold: Gold | None, found: Solution) -> Result:
         posterior = found.posterior if gold is None else gold.clamp(found.posterior)

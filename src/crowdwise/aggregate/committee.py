@@ -41,6 +41,7 @@ from ..maths.logspace import shares
 from ..maths.ties import tie_shares
 from .base import Aggregator, Run, Solution, check_number
 from .confidence import shipped
+from .cost import too_thin, worthwhile
 from .gold import Gold
 
 F8 = npt.NDArray[np.float64]
@@ -98,16 +99,18 @@ class Committee(Aggregator):
 
     def solve(self, annotations: Annotations, gold: Gold | None, run: Run) -> Solution:
         """Ask every member and the model, average, and let the best of them speak of the workers."""
-        seated = self._seated(annotations, gold, run)
+        seated = worthwhile(self._seated(annotations, gold, run), annotations, plain_name)
         with many_fits():
             weight = self._weights(seated, annotations, gold, run)
-            found = {m: ask(m, self.seed, gold, run, annotations) for m in dict.fromkeys((*seated, self.model))}
-        model = found[self.model].posterior
-        mean = np.zeros_like(model)
+            asked = seated if too_thin(annotations) else dict.fromkeys((*seated, self.model))
+            found = {m: ask(m, self.seed, gold, run, annotations) for m in asked}
+        pool, lean = np.zeros((annotations.n_tasks, annotations.n_classes)), 0.0
         for member in seated:
-            mean += weight[member] * found[member].posterior
-        lean = leaning(annotations, model)
-        pool = (1 - lean) * mean + lean * model
+            pool += weight[member] * found[member].posterior
+        if self.model in found:
+            model = found[self.model].posterior
+            lean = leaning(annotations, model)
+            pool = (1 - lean) * pool + lean * model
         posterior = shipped().believed(pool, heard(annotations)) if self.calibrated else doubted(pool, self.doubt)
         if gold is not None:
             posterior = gold.clamp(posterior)
@@ -150,7 +153,7 @@ class Committee(Aggregator):
     def _weights(self, seated: list[str], annotations: Annotations, gold: Gold | None, run: Run) -> dict[str, float]:
         """A member's weight by what it foretells of one held-out fold; equal where there is nothing to foretell."""
         score, heard = np.zeros(len(seated)), 0.0
-        if self.evidence > 0 and len(seated) > 1 and splits(annotations, enough=1):
+        if self.evidence > 0 and len(seated) > 1 and not too_thin(annotations) and splits(annotations, enough=1):
             found = [
                 held_out(partial(ask, m, self.seed, gold, run), annotations, seed=self.seed, enough=1) for m in seated
             ]
@@ -217,5 +220,9 @@ def ask(name: str, seed: int, gold: Gold | None, run: Run, annotations: Annotati
 
 def can(name: str, ability: str) -> bool:
     """Whether a method's card, or that of the method that it is a variant of, claims an ability."""
-    plain = VARIANTS[name][0] if name in VARIANTS else name.removesuffix(EVEN)
-    return ability in registry.card(plain).can
+    return ability in registry.card(plain_name(name)).can
+
+
+def plain_name(name: str) -> str:
+    """The method that a name is a variant of."""
+    return VARIANTS[name][0] if name in VARIANTS else name.removesuffix(EVEN)

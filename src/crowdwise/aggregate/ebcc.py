@@ -24,9 +24,10 @@ from ..maths.dirichlet import divergence, log_mean
 from ..maths.kernels import EMPass, Stats, Workspace
 from ..maths.kernels.subtypes import subtype_pass, subtype_stats
 from ..result import Result
-from .base import MAX_CELLS, Run, Solution, check_number, check_whole
+from .base import Run, Solution, check_number, check_whole
 from .bayes import BayesAggregator, diagonal_prior, prior_where_silent
 from .confusion import vote_shares
+from .cost import MAX_CELLS
 from .gold import Gold
 
 F8 = npt.NDArray[np.float64]

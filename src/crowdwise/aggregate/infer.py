@@ -100,7 +100,7 @@ def _extra(result: Result, old: np.ndarray, was_there: np.ndarray) -> dict[str, 
     if _judge(result) is not None:
         # What is known of the old tasks and workers does not describe the new ones.
         return {name: value for name, value in result.extra.items() if not isinstance(value, np.ndarray)}
-    extra = {name: value for name, value in result.extra.items() if name != "vote_weight"}
+    extra = {name: value for name, value in result.extra.items() if name not in ("vote_weight", "classifier")}
     if "theta" in extra:
         extra["theta"] = _table(extra["theta"], result, old, was_there)
     return extra

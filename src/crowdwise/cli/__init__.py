@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import sys
 import warnings
+from contextlib import suppress
 from typing import Annotated, Any
 
 import typer
@@ -28,6 +29,7 @@ from . import (
     train,
     workers,
 )
+from .talk import clean
 
 app = typer.Typer(
     name="crowdwise",
@@ -74,6 +76,7 @@ def main(arguments: list[str] | None = None) -> None:
     warnings.showwarning = _show_warning  # type: ignore[assignment]
     try:
         code = app(args=arguments, standalone_mode=False)
+        sys.stdout.flush()
     except CrowdwiseError as error:
         _fail(str(error))
     except BrokenPipeError:  # `crowdwise aggregate votes.csv | head` is no error
@@ -81,6 +84,11 @@ def main(arguments: list[str] | None = None) -> None:
         sys.exit(0)
     except (KeyboardInterrupt, typer.Abort):
         _fail("interrupted", 130)
+    except OSError as error:  # a full disk, too many open files: the system's no, not a fault of the program
+        _close_stdout()
+        _fail(f"{error.filename or 'standard output'}: {error.strerror or error}")
+    except MemoryError as error:
+        _fail(f"there is not enough memory for this ({error}); take fewer classes or workers, or a smaller file")
     except Exception as error:
         # typer's own complaints (unknown option, missing argument) know how to say themselves.
         say = getattr(error, "format_message", None)
@@ -90,13 +98,19 @@ def main(arguments: list[str] | None = None) -> None:
     sys.exit(code if isinstance(code, int) else 0)
 
 
+def _close_stdout() -> None:
+    """What could not be written is not tried again when the program ends."""
+    with suppress(OSError, ValueError):
+        sys.stdout.close()
+
+
 def _fail(message: str, code: int = 2) -> None:
-    sys.stderr.write("crowdwise: " + " ".join(message.split()) + "\n")
+    sys.stderr.write(f"crowdwise: {clean(' '.join(message.split()))}\n")
     sys.exit(code)
 
 
 def _show_warning(message: Any, category: Any, *rest: Any) -> None:
     if issubclass(category, CrowdwiseWarning):
-        sys.stderr.write(f"crowdwise: note: {message}\n")
+        sys.stderr.write(f"crowdwise: note: {clean(str(message))}\n")
     else:
         sys.stderr.write(warnings.formatwarning(message, category, rest[0], rest[1]))

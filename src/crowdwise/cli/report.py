@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 from dataclasses import replace
 from datetime import date
 from pathlib import Path
@@ -89,9 +88,7 @@ def report(
 
 def from_folder(folder: Path) -> tuple[Annotations, Result, pl.DataFrame | None]:
     """Votes, result and, of a trained classifier, the history in a run folder."""
-    import polars as pl
-
-    from ..errors import DataError
+    from ..io.tables import open_table
     from ..io.votes import load_votes
     from ..result import Result
 
@@ -99,24 +96,26 @@ def from_folder(folder: Path) -> tuple[Annotations, Result, pl.DataFrame | None]
     annotations = replace(load_votes(folder, result), ledger=saved_ledger(folder / "ledger.json"))
     path, history = folder / "history.csv", None
     if path.is_file():
-        try:
-            history = pl.read_csv(path)
-        except pl.exceptions.PolarsError as error:
-            raise DataError(f"{path} is damaged ({' '.join(str(error).split())[:120]})") from error
+        table = open_table(path)
+        history = table.read(table.header)
     return annotations, result, history
 
 
 def saved_ledger(path: Path) -> Ledger:
     """What became of every row, as the run wrote it down."""
     from ..errors import DataError
+    from ..io.store import read_json
     from ..ledger import Ledger
 
+    told = read_json(path)
     try:
-        told = json.loads(path.read_text(encoding="utf-8"))
-        dropped = {str(reason): int(n) for reason, n in told["dropped"].items()}
-        return Ledger(int(told["rows_in"]), int(told["rows_used"]), dropped, tuple(map(str, told["notes"])))
-    except (OSError, ValueError, KeyError, TypeError, AttributeError, AssertionError) as error:
+        dropped = {reason: int(n) for reason, n in told["dropped"].items()}
+        ledger = Ledger(int(told["rows_in"]), int(told["rows_used"]), dropped, tuple(map(str, told["notes"])))
+        if min(ledger.rows_in, ledger.rows_used, *dropped.values()) < 0:
+            raise ValueError("a number of rows is negative")
+    except (ValueError, KeyError, TypeError, AttributeError, AssertionError, OverflowError) as error:
         raise DataError(f"{path} cannot be read ({' '.join(str(error).split())[:120]}); run aggregate anew") from None
+    return ledger
 
 
 def from_file(

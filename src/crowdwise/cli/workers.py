@@ -102,7 +102,7 @@ def obtain(
 
 def write(look: Study, annotations: Annotations, result: Result, folder: Path) -> None:
     """All tables as CSV."""
-    from ..errors import DataError
+    from ..errors import unwritable
     from ..io.csvcells import to_csv
     from ..tasks import contested
     from ..workers.agreement import agreement_table
@@ -117,7 +117,7 @@ def write(look: Study, annotations: Annotations, result: Result, folder: Path) -
         for name, table in zip(FILES, tables, strict=True):
             to_csv(table, folder / name)
     except OSError as error:
-        raise DataError(f"{folder} cannot be written ({error.strerror})") from error
+        raise unwritable(folder, error) from error
 
 
 def summary(look: Study, result: Result) -> dict[str, Any]:

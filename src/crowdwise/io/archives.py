@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import io
+import os
 import struct
 import zipfile
 import zlib
@@ -10,21 +11,19 @@ from collections.abc import Iterator
 from pathlib import Path
 
 from ..errors import DataError
-from .sources import Source, first_line, printable
+from .sources import FREE, MOST_TIMES, Source, first_line, printable
 
 MOST_FILES = 20_000
 MOST_BYTES = 1 << 32
-# Text packs 20 to 50 times smaller; an archive that promises more than this is made to fill the memory.
-MOST_TIMES, FREE = 200, 1 << 24
 
 
 def member_names(source: Source, where: str) -> list[str]:
     """The files in it, sorted; hidden ones and what macOS adds are left out."""
     if isinstance(source, Path) and source.is_dir():
         names = []
-        for path in source.rglob("*"):
-            if path.is_file():
-                names.append(path.relative_to(source).as_posix())
+        for folder, _, files in os.walk(source):  # what may not be looked into is passed over
+            inside = Path(folder).relative_to(source)
+            names += [(inside / name).as_posix() for name in files if os.path.isfile(os.path.join(folder, name))]
             if len(names) > MOST_FILES:
                 raise DataError(f"{where} holds more than {MOST_FILES:,} files; name the export itself")
     else:

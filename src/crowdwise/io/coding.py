@@ -15,6 +15,7 @@ from ..errors import DataError, ParameterError
 from ..ledger import Ledger
 from ..maths.order import order_by
 from ..vocabulary import Codes, as_series, lookup, quote, sorted_vocabulary
+from .jsontext import HALF
 from .missing import questions
 from .textcodes import code_text
 
@@ -97,7 +98,7 @@ def encode(
         time=extra["time"],
         duration=extra["duration"],
         confidence=extra["confidence"],
-        ledger=Ledger(rows_in=n_rows, rows_used=used, dropped=dropped, notes=notes),
+        ledger=Ledger(rows_in=n_rows, rows_used=used, dropped=dropped, notes=notes + _lost(parts)),
     )
 
 
@@ -212,6 +213,17 @@ def _leave_out(parts: Mapping[str, _Part], missing: Sequence[Any]) -> tuple[str,
             seen |= set(texts.filter(gone).to_list())
             part.leave_out(gone.to_numpy())
     return tuple(f"{name!r}, which is to count as missing, occurs nowhere" for name in names if name not in seen)
+
+
+def _lost(parts: Mapping[str, _Part]) -> tuple[str, ...]:
+    """A note for names with a replacement character in them: two that differed there have become one."""
+    notes: tuple[str, ...] = ()
+    for name, part in parts.items():
+        if part.vocabulary.dtype == pl.String:
+            hit = part.vocabulary.filter(part.vocabulary.str.contains(HALF, literal=True))
+            if len(hit):
+                notes += (f"{len(hit):,} values of {name} hold {HALF} for a character that is lost: {quote(hit)}",)
+    return notes
 
 
 def _null_rows(parts: Mapping[str, _Part]) -> tuple[dict[str, int], npt.NDArray[np.bool_]]:

@@ -12,14 +12,16 @@ import numpy as np
 import numpy.typing as npt
 
 from ..errors import DataError
+from .sources import LONGEST_LINE, refuse_blanks
 
-LONGEST_ROW = 1 << 26
 QUOTE = ord('"')
 _MISPLACED = "a quotation mark where none belongs; put the whole value in quotes and write a mark inside it twice"
 _OPEN = "a quotation mark is opened here and never closed; close it, or write it twice inside a quoted value"
 _MIXED = "line ends are mixed (a lone carriage return); save the file with one kind of line end"
 
 _NOT_UTF8 = "not UTF-8 text; save the file as UTF-8"
+_BLANK = np.zeros(256, dtype=bool)
+_BLANK[list(b" \t\n\r\x0b\x0c")] = True
 
 Fault = tuple[int, str]  # offset in the piece, what is wrong
 Bytes = npt.NDArray[np.uint8]
@@ -32,16 +34,18 @@ class NotUtf8(DataError):
 
 def count_rows(chunks: Iterable[bytes], where: str, separator: str, eol: str, width: int) -> int:
     """Number of rows, the header and blank lines included; raises at the first that has not `width` fields."""
-    lines = rows = 0
+    lines = rows = blank = 0
     for piece in _whole_rows(chunks, eol.encode(), where):
         more, fault = 0, _bytes_fault(piece)
         if fault is None:
-            more, fault = _shape(piece, ord(separator), ord(eol), width)
+            more, empty, fault = _shape(piece, ord(separator), ord(eol), width)
+            blank += empty
         if fault is not None:
             line = lines + piece.count(eol.encode(), 0, fault[0]) + 1
             raise (NotUtf8 if fault[1] == _NOT_UTF8 else DataError)(f"{where}, line {line}: {fault[1]}")
         rows += more
         lines += piece.count(eol.encode()) if QUOTE in piece else more
+        refuse_blanks(blank, rows, where)
     return rows
 
 
@@ -54,12 +58,12 @@ def _whole_rows(chunks: Iterable[bytes], eol: bytes, where: str) -> Iterator[byt
         if cut:
             yield rest[:cut]
             rest = rest[cut:]
-        elif len(rest) > LONGEST_ROW:
+        elif len(rest) > LONGEST_LINE:
             break
     if rest:
         # What is longer than the longest row is cut here: a mark that is left open is then said to be so.
-        if len(rest) > LONGEST_ROW and rest.count(b'"') % 2 == 0:
-            raise DataError(f"{where}: a row is longer than {LONGEST_ROW >> 20} MB; is it a table at all?")
+        if len(rest) > LONGEST_LINE and rest.count(b'"') % 2 == 0:
+            raise DataError(f"{where}: a row is longer than {LONGEST_LINE >> 20} MB; is it a table at all?")
         yield rest if rest.endswith(eol) else rest + eol
 
 
@@ -88,8 +92,8 @@ def _bytes_fault(piece: bytes) -> Fault | None:
     return None
 
 
-def _shape(piece: bytes, separator: int, eol: int, width: int) -> tuple[int, Fault | None]:
-    """Number of rows in the piece, and the first that is out of shape."""
+def _shape(piece: bytes, separator: int, eol: int, width: int) -> tuple[int, int, Fault | None]:
+    """Number of rows in the piece, how many of them are blank, and the first that is out of shape."""
     text = np.frombuffer(piece, dtype=np.uint8)
     inside = _inside(text) if QUOTE in piece else None
     fault = _mixed_ends(piece, text, inside, eol)
@@ -101,9 +105,10 @@ def _shape(piece: bytes, separator: int, eol: int, width: int) -> tuple[int, Fau
     row = bytes([separator] * (width - 1) + [eol])
     n_rows, left = divmod(len(marks), len(row))
     if fault is None and not left and marks == row * n_rows:
-        return n_rows, None
+        return n_rows, 0, None
     ends = np.flatnonzero(np.frombuffer(marks, dtype=np.uint8) == eol)
-    return len(ends), fault or _ragged(piece, text, inside, ends, eol, width)
+    blank, ragged = _ragged(text, inside, ends, eol, width)
+    return len(ends), blank, fault or ragged
 
 
 def _mixed_ends(piece: bytes, text: Bytes, inside: Mask | None, eol: int) -> Fault | None:
@@ -132,14 +137,17 @@ def _misplaced_quote(text: Bytes, separator: int, eol: int) -> Fault | None:
 
 
 def _ragged(
-    piece: bytes, text: Bytes, inside: Mask | None, ends: npt.NDArray[np.intp], eol: int, width: int
-) -> Fault | None:
+    text: Bytes, inside: Mask | None, ends: npt.NDArray[np.intp], eol: int, width: int
+) -> tuple[int, Fault | None]:
+    """Number of blank rows, which the ledger counts, and the first row that is not blank and out of shape."""
     fields = np.diff(ends, prepend=-1)
     stops = np.flatnonzero(text == eol if inside is None else (text == eol) & ~inside)
-    for row in np.flatnonzero(fields != width).tolist():
-        start = int(stops[row - 1]) + 1 if row else 0
-        if piece[start : int(stops[row])].strip():  # a line of blanks is a blank row, which the ledger counts
-            short = fields[row] < width
-            remedy = "leave an empty field for what is missing" if short else "quote values that hold the separator"
-            return start, f"{fields[row]} fields where the header has {width}; {remedy}"
-    return None
+    starts = np.concatenate([[0], stops[:-1] + 1])
+    blank = np.add.reduceat(~_BLANK[text], starts, dtype=np.int64) == 0
+    wrong = np.flatnonzero((fields != width) & ~blank)
+    if not len(wrong):
+        return int(blank.sum()), None
+    row = int(wrong[0])
+    short = fields[row] < width
+    remedy = "leave an empty field for what is missing" if short else "quote values that hold the separator"
+    return int(blank.sum()), (int(starts[row]), f"{fields[row]} fields where the header has {width}; {remedy}")

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import csv
 import io
+from collections import Counter
 from collections.abc import Iterable, Iterator, Sequence
 from typing import Any
 
@@ -13,7 +14,7 @@ from ..errors import DataError
 from ..vocabulary import quote
 from .csvcells import TRACE, restore, restore_name
 from .csvcheck import NotUtf8, count_rows
-from .sources import CHUNK, Source, Table, chunks, first_line, from_western, is_utf8, text_source
+from .sources import CHUNK, FAULTS, Source, Table, chunks, first_line, from_western, is_utf8, text_source
 
 _SEPARATORS = {",": "commas", ";": "semicolons", "\t": "tabs"}
 
@@ -57,7 +58,7 @@ def open_csv(source: Source, where: str, kind: str) -> Table:
         try:
             lazy = pl.scan_csv(content, glob=False, **options)
             frame = lazy.select([pl.col(spelt[name]).alias(name) for name in columns]).collect()
-        except (pl.exceptions.PolarsError, OSError) as error:
+        except FAULTS as error:
             raise DataError(f"{where}: cannot be read as a table ({first_line(error)})") from None
         if len(frame) != rows - 1:
             raise DataError(f"{where}: {rows - 1} rows were counted but {len(frame)} read; check its quotation marks")
@@ -103,7 +104,7 @@ def _header(head: bytes, eol: str, separator: str, where: str) -> tuple[list[str
             header[place] = " " * unnamed
             unnamed += 1
     header = [restore_name(name) for name in header]
-    twice = sorted({name for name in header if header.count(name) > 1})
+    twice = sorted(name for name, times in Counter(header).items() if times > 1)
     if twice:
         raise DataError(f"{where}, line 1: the header names {quote(twice)} more than once; rename one of the columns")
     return header, raw

@@ -9,6 +9,7 @@ import numpy as np
 import polars as pl
 
 from ..errors import DataError
+from .sources import FAULTS, first_line
 
 
 def to_polars(frame: Any) -> pl.DataFrame:
@@ -24,8 +25,8 @@ def to_polars(frame: Any) -> pl.DataFrame:
             return _from_pandas(frame)
         if hasattr(frame, "__arrow_c_stream__"):
             return pl.DataFrame(frame)
-    except (pl.exceptions.PolarsError, TypeError, ValueError) as error:
-        raise DataError(f"the frame cannot be read as a table: {error}") from error
+    except (*FAULTS, TypeError, ValueError) as error:
+        raise DataError(f"the frame cannot be read as a table ({first_line(error)})") from error
     raise DataError(
         f"a table was expected (pandas, polars, pyarrow, duckdb, dict of columns), got {type(frame).__name__}"
     )

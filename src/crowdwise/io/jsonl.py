@@ -11,7 +11,8 @@ from typing import Any
 import polars as pl
 
 from ..errors import DataError
-from .sources import Source, Table, chunks, first_line, lines, text_source, without_mark
+from .jsontext import loads, whole_bytes
+from .sources import FAULTS, Source, Table, first_line, lines, refuse_blanks, text_source, whole_lines, without_mark
 
 FIRST = 1000  # lines whose keys make the header
 BLOCK = 4096  # lines that are tried at once when one of them is at fault
@@ -29,24 +30,32 @@ def open_jsonl(source: Source, where: str) -> Table:
 
     def read(columns: Sequence[str]) -> pl.DataFrame:
         schema = dict.fromkeys(columns, pl.String)
+        n_lines, text = _survey(data, where)
         try:
-            frame = pl.scan_ndjson(data, schema=schema).collect()
-        except (pl.exceptions.PolarsError, OSError) as error:
-            raise _fault(data, where, schema, error) from None
-        _refuse_nested(frame, data, where)
+            frame = pl.scan_ndjson(text, schema=schema).collect()
+        except FAULTS as error:
+            raise _fault(text, where, schema, error) from None
+        _refuse_nested(frame, text, where)
         # polars skips blank lines; as rows of nulls the ledger counts them.
-        blank = _count_lines(data, where) - len(frame)
+        blank = n_lines - len(frame)
         return pl.concat([frame, frame.clear(blank)]) if blank > 0 else frame
 
     return Table(where, "jsonl", _keys(islice(lines(data, where), FIRST), where), read, list(notes), all_names)
 
 
-def _count_lines(source: Source, where: str) -> int:
-    count, last = 0, b"\n"
-    for chunk in chunks(source, where):
-        count += chunk.count(b"\n")
-        last = chunk[-1:]
-    return count + (last != b"\n")
+def _survey(source: Source, where: str) -> tuple[int, Source]:
+    """The number of lines, none too long, and the source, with no half characters in it (polars makes bytes of them
+    that are no text)."""
+    count, objects, halves, last = 0, 0, False, b"\n"
+    for piece in whole_lines(source, where):
+        count += piece.count(b"\n")
+        objects += piece.count(b"{")  # at least one in a line that is not blank
+        refuse_blanks(count - objects, count, where)
+        halves = halves or whole_bytes(piece) != piece
+        last = piece[-1:]
+    if halves:
+        source = b"".join(whole_bytes(piece) for piece in whole_lines(source, where))
+    return count + (last != b"\n"), source
 
 
 def _keys(some: Iterable[bytes], where: str) -> list[str]:
@@ -59,7 +68,7 @@ def _keys(some: Iterable[bytes], where: str) -> list[str]:
 
 def _object(line: bytes, number: int, where: str) -> dict[str, Any]:
     try:
-        value = json.loads(line, parse_constant=_no_constant)
+        value = loads(line.decode())
     except UnicodeDecodeError:
         raise DataError(f"{where}, line {number}: not UTF-8 text; save the file as UTF-8") from None
     except RecursionError:
@@ -72,10 +81,6 @@ def _object(line: bytes, number: int, where: str) -> dict[str, Any]:
         shown = line[:40].decode(errors="replace")
         raise DataError(f'{where}, line {number}: a JSON object like {{"task": ...}} is needed, got {shown!r}')
     return value
-
-
-def _no_constant(name: str) -> None:
-    raise ValueError(f"{name} is no JSON value")
 
 
 def _fault(source: Source, where: str, schema: dict[str, Any], error: Exception) -> DataError:
@@ -103,7 +108,7 @@ def _fault(source: Source, where: str, schema: dict[str, Any], error: Exception)
 def _refusal(block: list[bytes], schema: dict[str, Any]) -> str | None:
     try:
         pl.scan_ndjson(b"\n".join(block) + b"\n", schema=schema).collect()
-    except pl.exceptions.PolarsError as error:
+    except FAULTS as error:
         return first_line(error)
     return None
 

@@ -9,10 +9,11 @@ from collections.abc import Iterator
 from typing import Any
 
 from ..errors import DataError
+from .jsontext import decode
 from .sources import Source, chunks, first_line, text_source
 
 PIECE = 1 << 20
-LONGEST = 1 << 28  # characters of one value
+LONGEST = 1 << 26  # characters of one value
 _BLANKS = re.compile(r"[ \t\r\n]*")
 
 
@@ -48,26 +49,6 @@ def objects(source: Source, where: str) -> Iterator[tuple[str, dict[str, Any]]]:
         yield f"{where}, line {line}", value
 
 
-class _TwiceError(ValueError):
-    """A key that stands twice in one object: which of the two is meant, nobody knows."""
-
-
-def _unique(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
-    value = dict(pairs)
-    if len(value) < len(pairs):
-        keys = [key for key, _ in pairs]
-        twice = next(key for key in keys if keys.count(key) > 1)
-        raise _TwiceError(f"key {twice[:60]!r} stands twice in one object")
-    return value
-
-
-def _no_constant(name: str) -> None:
-    raise _TwiceError(f"{name} is no JSON value")
-
-
-_DECODER = json.JSONDecoder(parse_constant=_no_constant, object_pairs_hook=_unique)
-
-
 class _Text:
     """The file's text as far as it has been read; `line` is where `place` stands."""
 
@@ -95,7 +76,7 @@ class _Text:
         self.peek()
         while True:
             try:
-                value, end = _DECODER.raw_decode(self._text, self._place)
+                value, end = decode(self._text, self._place)
             except RecursionError:
                 raise self.fault("nested too deeply") from None
             except json.JSONDecodeError as error:

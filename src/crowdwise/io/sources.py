@@ -5,20 +5,28 @@ from __future__ import annotations
 import gzip
 import io
 import re
+import stat
 import sys
 import zlib
 from codecs import getincrementaldecoder
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
-from typing import Protocol
+from typing import IO, Protocol
 
 import polars as pl
 
 from ..errors import DataError
 
 Source = Path | bytes
+# What polars raises on a file that is not what it should be; some damage makes it panic, which is no Exception.
+FAULTS = (pl.exceptions.PolarsError, pl.exceptions.PanicException, OSError)
 CHUNK = 1 << 22
+LONGEST_LINE = 1 << 26
+MOST_PIPED = 1 << 31
+MOST_BLANK = 1_000_000
+# Text packs 20 to 50 times smaller; a file that becomes so many times larger is made to fill the memory.
+MOST_TIMES, FREE = 200, 1 << 24
 _GZIP, _ZSTD = b"\x1f\x8b", b"\x28\xb5\x2f\xfd"
 _UTF16 = (b"\xff\xfe", b"\xfe\xff")
 _BOM = b"\xef\xbb\xbf"
@@ -51,6 +59,7 @@ class Table:
 
     `told` holds what to know of the file; reading may add to it. `all_names` looks through the whole file for names
     that the header, taken from its beginning, may lack. `decimal_comma`: whether 3,5 may be a number in it.
+    `schema` is what a Parquet file says of its columns; those of text files are text.
     """
 
     where: str
@@ -60,6 +69,7 @@ class Table:
     told: list[str] = field(default_factory=list)
     all_names: Callable[[], list[str]] | None = None
     decimal_comma: bool = False
+    schema: Mapping[str, pl.DataType] = field(default_factory=dict)
 
     @property
     def notes(self) -> tuple[str, ...]:
@@ -71,30 +81,51 @@ def open_source(path: str | Path) -> tuple[Source, str]:
     """The file, or the bytes of a pipe or of standard input (`-`), and what to call it in messages."""
     if str(path) == "-":
         stream = getattr(sys.stdin, "buffer", None)
-        data = stream.read() if stream is not None else b""
+        data = _drained(stream, "standard input") if stream is not None else b""
         if not data:
             raise DataError("standard input is empty; pipe a table into it, for instance with < votes.csv")
         return data, "standard input"
     path = Path(path)
     where = printable(path.name)
     try:
-        if not path.exists():
-            raise DataError(f"{printable(str(path))}: there is no such file")
-        if path.is_dir():
+        kind = path.stat()
+        if stat.S_ISDIR(kind.st_mode):
             raise DataError(f"{printable(str(path))} is a folder; name a file in it")
-        if not path.is_file() or any(c in "*?[" for c in str(path.absolute())):
-            # A pipe can be read only once, and polars takes these letters for a pattern.
-            source: Source = path.read_bytes()
+        if stat.S_ISFIFO(kind.st_mode):
+            with path.open("rb") as pipe:
+                source: Source = _drained(pipe, where)
             empty = not source
+        elif not stat.S_ISREG(kind.st_mode):
+            raise DataError(f"{printable(str(path))} is a device; only files, pipes and standard input are read")
+        elif any(c in "*?[" for c in str(path.absolute())):  # polars takes these letters for a pattern
+            source, empty = path.read_bytes(), kind.st_size == 0
         else:
-            source = path.absolute()
+            # What the system makes up as it is read (/proc) has no size, and is no table.
+            source, empty = path.absolute(), kind.st_size == 0
             with path.open("rb") as file:
-                empty = not file.read(1)
-    except OSError as error:
-        raise DataError(f"{printable(str(path))}: cannot be read ({error.strerror})") from error
+                file.read(1)
+    except (FileNotFoundError, NotADirectoryError):
+        raise DataError(f"{printable(str(path))}: there is no such file") from None
+    except (OSError, ValueError) as error:
+        why = error.strerror if isinstance(error, OSError) else first_line(error)
+        raise DataError(f"{printable(str(path))}: cannot be read ({why})") from error
     if empty:
         raise DataError(f"{where} is empty; is it the right file?")
     return source, where
+
+
+def _drained(stream: IO[bytes], where: str) -> bytes:
+    """All that comes through a pipe, which can be read only once; what is no file at all is not waited for."""
+    parts: list[bytes] = []
+    size = 0
+    while piece := stream.read(CHUNK):
+        parts.append(piece)
+        size += len(piece)
+        if not any(parts[0]):
+            raise DataError(f"{where} is binary, nothing but zeros; pipe a table into it")
+        if size > MOST_PIPED:
+            raise DataError(f"{where}: more than {MOST_PIPED >> 20:,} MB came through the pipe; name a file instead")
+    return b"".join(parts)
 
 
 def printable(name: str) -> str:
@@ -129,19 +160,32 @@ def _unpacked(source: Source, where: str, size: int) -> Iterator[bytes]:
     packed = start.startswith((_ZSTD, _GZIP))
     try:
         if start.startswith(_ZSTD):
-            yield from _zstd_lines(source)
+            yield from _within_reason(_zstd_lines(source), source, where)
             return
         with io.BytesIO(source) if isinstance(source, bytes) else source.open("rb") as file:
-            stream = gzip.GzipFile(fileobj=file) if start.startswith(_GZIP) else file
-            while piece := stream.read(size):
+            if packed:
+                stream = gzip.GzipFile(fileobj=file)
+                yield from _within_reason(iter(lambda: stream.read(size), b""), source, where)
+            while piece := file.read(size):
                 yield piece
-    except pl.exceptions.PolarsError as error:
+    except FAULTS[:2] as error:
         raise DataError(
             f"{where}: what is packed in it is no UTF-8 text ({first_line(error)}); save it as UTF-8"
         ) from None
     except (OSError, EOFError, zlib.error) as error:
         fault = "the compressed file is damaged or cut short" if packed else "the file cannot be read"
         raise DataError(f"{where}: {fault} ({first_line(error)}); fetch or pack it again") from None
+
+
+def _within_reason(pieces: Iterator[bytes], source: Source, where: str) -> Iterator[bytes]:
+    """The pieces, as long as they are not far more than what was packed."""
+    packed = len(source) if isinstance(source, bytes) else source.stat().st_size
+    size = 0
+    for piece in pieces:
+        size += len(piece)
+        if size > FREE and size > MOST_TIMES * packed:
+            raise DataError(f"{where} unpacks to over {MOST_TIMES} times its size; that is no table, it is not read")
+        yield piece
 
 
 def starts_with(source: Source, *magic: bytes) -> bool:
@@ -164,12 +208,33 @@ def _zstd_lines(source: Source) -> Iterator[bytes]:
 
 def lines(source: Source, where: str) -> Iterator[bytes]:
     """The unpacked bytes, a line at a time, without the line ends."""
-    rest = b""
+    for piece in whole_lines(source, where):
+        yield from piece.removesuffix(b"\n").split(b"\n")
+
+
+def whole_lines(source: Source, where: str) -> Iterator[bytes]:
+    """The unpacked bytes in pieces that end with a line, the last one perhaps without its end."""
+    parts: list[bytes] = []
+    held = count = 0
     for chunk in chunks(source, where):
-        *whole, rest = (rest + chunk).split(b"\n")
-        yield from whole
-    if rest:
-        yield rest
+        cut = chunk.rfind(b"\n") + 1
+        if cut:
+            piece = b"".join([*parts, chunk[:cut]])
+            yield piece
+            count += piece.count(b"\n")
+            parts, held = [], 0
+        parts.append(chunk[cut:])
+        held += len(parts[-1])
+        if held > LONGEST_LINE:
+            raise DataError(f"{where}, line {count + 1}: longer than {LONGEST_LINE >> 20} MB; is it a table at all?")
+    if held:
+        yield b"".join(parts)
+
+
+def refuse_blanks(blank: int, n_lines: int, where: str) -> None:
+    """Raise where a file is mostly blank lines, which would each take the room of a row."""
+    if blank > MOST_BLANK and 2 * blank > n_lines:
+        raise DataError(f"{where}: {blank:,} of its first {n_lines:,} lines are blank; is it the right file?")
 
 
 def text_source(source: Source, where: str) -> tuple[Source, bytes, tuple[str, ...]]:

@@ -3,21 +3,24 @@
 from __future__ import annotations
 
 import json
-import zipfile
-import zlib
 from pathlib import Path
 from typing import Any
 
 import numpy as np
 import polars as pl
 
-from ..errors import DataError
+from ..errors import DataError, unwritable
 from ..result import Result
+from ..vocabulary import quote
+from .jsontext import loads
+from .npz import FAULTS as ARRAY_FAULTS
+from .npz import read_npz
+from .parquet import read_names
+from .runcheck import ARRAYS, EXTRA, as_table_says, check_facts, check_headers, check_values
+from .sources import LONGEST_LINE, first_line, printable
 
 FORMAT = 1
 FILES = ("result.json", "arrays.npz", "tasks.parquet", "workers.parquet", "classes.parquet")
-_ARRAYS = ("posterior", "class_prior", "skill", "skill_low", "skill_high", "labels_per_task", "labels_per_worker",
-           "confusion", "counts", "difficulty", "gold", "trace", "stage")  # fmt: skip
 
 
 def refuse_to_overwrite(folder: Path, names: tuple[str, ...], force: bool) -> None:
@@ -34,9 +37,9 @@ def save(result: Result, folder: Path, *, force: bool = False) -> None:
     refuse_to_overwrite(folder, FILES, force)
     try:
         folder.mkdir(parents=True, exist_ok=True)
-        arrays = {name: getattr(result, name) for name in _ARRAYS if getattr(result, name) is not None}
+        arrays = {name: getattr(result, name) for name in ARRAYS if getattr(result, name) is not None}
         extra = dict(result.extra)
-        arrays |= {f"extra.{name}": v for name, v in extra.items() if isinstance(v, np.ndarray)}
+        arrays |= {f"{EXTRA}{name}": v for name, v in extra.items() if isinstance(v, np.ndarray)}
         np.savez_compressed(folder / "arrays.npz", **arrays)
         for name in ("tasks", "workers", "classes"):
             pl.DataFrame({"value": getattr(result, name)}).write_parquet(folder / f"{name}.parquet")
@@ -52,66 +55,48 @@ def save(result: Result, folder: Path, *, force: bool = False) -> None:
         text = json.dumps(about, indent=2, ensure_ascii=False, default=_plain) + "\n"
         (folder / "result.json").write_text(text, encoding="utf-8")
     except OSError as error:
-        raise DataError(f"{folder} cannot be written ({error.strerror})") from error
-
-
-# What numpy, polars, zipfile and json raise on files that are not what they should be.
-_DAMAGE = (
-    OSError, ValueError, KeyError, TypeError, AttributeError, EOFError, NotImplementedError,
-    zipfile.BadZipFile, zlib.error, pl.exceptions.PolarsError, pl.exceptions.PanicException,
-)  # fmt: skip
+        raise unwritable(folder, error) from error
 
 
 def load(folder: Path) -> Result:
-    """Read a folder that `save` wrote."""
+    """Read a folder that `save` wrote; a stranger may have had it in between, so nothing in it is taken on trust."""
     missing = [name for name in FILES if not (folder / name).is_file()]
     if missing:
-        raise DataError(f"{folder} is no saved result: {missing[0]} is missing")
+        raise DataError(f"{printable(str(folder))} is no saved result: {missing[0]} is missing")
+    about = read_json(folder / "result.json")
+    if about.get("format") != FORMAT:
+        given = quote([about.get("format")])
+        raise DataError(f"{printable(str(folder))}: format {given} is not one that this version reads ({FORMAT})")
     try:
-        about = json.loads((folder / "result.json").read_text(encoding="utf-8"))
-        if about.get("format") != FORMAT:
-            raise DataError(f"{folder}: format {about.get('format')!r} is not one that this version reads ({FORMAT})")
-        result = _assemble(folder, about)
-    except _DAMAGE as error:
-        reason = " ".join(str(error).split()) or type(error).__name__
-        raise DataError(f"{folder}: the saved result is damaged ({reason[:200]})") from error
-    return result
-
-
-def _assemble(folder: Path, about: dict[str, Any]) -> Result:
-    with np.load(folder / "arrays.npz", allow_pickle=False) as stored:
-        arrays = {name: stored[name] for name in stored.files}
-    names = {n: pl.read_parquet(folder / f"{n}.parquet")["value"] for n in ("tasks", "workers", "classes")}
-    extra = dict(about["extra"])
-    extra |= {name.removeprefix("extra."): v for name, v in arrays.items() if name.startswith("extra.")}
-    result = Result(
-        method=str(about["method"]),
-        params=dict(about["params"]),
-        n_iter=int(about["n_iter"]),
-        converged=bool(about["converged"]),
-        versions=dict(about["versions"]),
-        extra=extra,
+        names = {name: read_names(folder / f"{name}.parquet") for name in ("tasks", "workers", "classes")}
+        sizes = dict(zip("nmk", map(len, names.values()), strict=True))
+        arrays = read_npz(folder / "arrays.npz", lambda headers: check_headers(headers, sizes))
+        check_values(arrays, sizes)
+        facts = check_facts(about)
+    except (*ARRAY_FAULTS, DataError) as error:
+        raise DataError(f"{printable(str(folder))}: the saved result is damaged ({first_line(error)})") from error
+    facts["extra"] |= {n.removeprefix(EXTRA): v for n, v in arrays.items() if n.startswith(EXTRA)}
+    facts |= {name: as_table_says(name, arrays[name]) for name in ARRAYS if name in arrays}
+    return Result(
         tasks=names["tasks"].rename("task"),
         workers=names["workers"].rename("worker"),
         classes=names["classes"].rename("label"),
-        **{name: arrays[name] for name in _ARRAYS if name in arrays},
+        **facts,
     )
-    _check_shapes(result)
-    return result
 
 
-def _check_shapes(result: Result) -> None:
-    n, m, k = len(result.tasks), len(result.workers), len(result.classes)
-    shapes = {"posterior": (n, k), "class_prior": (k,), "labels_per_task": (n,), "labels_per_worker": (m,)}
-    shapes |= dict.fromkeys(("skill", "skill_low", "skill_high"), (m,))
-    shapes |= dict.fromkeys(("confusion", "counts"), (m, k, k))
-    shapes["gold"] = (n,)
-    for name, shape in shapes.items():
-        array = getattr(result, name)
-        if array is not None and array.shape != shape:
-            raise ValueError(f"{name} has shape {array.shape}, not {shape}")
-    if result.gold is not None and result.gold.dtype != np.bool_:
-        raise ValueError(f"gold has type {result.gold.dtype}, not bool")
+def read_json(path: Path) -> dict[str, Any]:
+    """An object in a file of ours."""
+    try:
+        if path.stat().st_size > LONGEST_LINE:
+            raise ValueError(f"it has {path.stat().st_size:,} bytes")
+        value = loads(path.read_text(encoding="utf-8"))
+    except (OSError, ValueError, RecursionError) as error:
+        why = "nested too deeply" if isinstance(error, RecursionError) else getattr(error, "strerror", None)
+        raise DataError(f"{printable(str(path))} is damaged ({why or first_line(error)})") from None
+    if not isinstance(value, dict):
+        raise DataError(f"{printable(str(path))} is damaged (no JSON object)")
+    return value
 
 
 def _plain(value: Any) -> Any:

@@ -4,11 +4,15 @@ from __future__ import annotations
 
 from pathlib import Path
 
+import numpy as np
 import polars as pl
 
 from ..annotations import Annotations
-from ..errors import DataError
+from ..errors import DataError, unwritable
 from ..result import Result
+from .columns import VOTE
+from .parquet import NAMES, read_columns
+from .sources import printable
 
 FILE = "votes.parquet"
 
@@ -18,17 +22,21 @@ def save_votes(annotations: Annotations, folder: Path) -> None:
     try:
         annotations.to_frame().write_parquet(folder / FILE)
     except OSError as error:
-        raise DataError(f"{folder} cannot be written ({error.strerror})") from error
+        raise unwritable(folder, error) from error
 
 
 def load_votes(folder: Path, result: Result) -> Annotations:
     """The votes that the result in this folder was fitted on."""
     if not (folder / FILE).is_file():
         raise DataError(f"{folder} holds a result but not its votes ({FILE}); name the file of votes instead")
+    kinds = dict.fromkeys(VOTE, NAMES) | dict.fromkeys(("weight", "time"), (pl.Float64(), pl.Int64()))
     try:
-        frame = pl.read_parquet(folder / FILE)
+        frame = read_columns(folder / FILE, kinds)
+        missing = [name for name in VOTE if name not in frame.columns]
+        if missing:
+            raise DataError(f"the column {missing[0]} is missing")
         votes = Annotations.from_arrays(
-            *(frame[name] for name in ("task", "worker", "label")),
+            *(frame[name] for name in VOTE),
             weight=frame["weight"] if "weight" in frame.columns else None,
             time=frame["time"] if "time" in frame.columns else None,
             tasks=result.tasks,
@@ -36,6 +44,8 @@ def load_votes(folder: Path, result: Result) -> Annotations:
             classes=result.classes,
             duplicates="keep",
         )
-    except (OSError, KeyError, pl.exceptions.PolarsError) as error:
-        raise DataError(f"{folder / FILE} is damaged ({' '.join(str(error).split())[:200]})") from error
+        if not np.array_equal(votes.labels_per_task > 0, result.labels_per_task > 0):
+            raise DataError("its tasks are not those of the result")
+    except DataError as error:
+        raise DataError(f"{printable(str(folder / FILE))} is damaged ({error})") from error
     return votes

@@ -5,7 +5,7 @@ from __future__ import annotations
 import json
 from pathlib import Path
 
-from ..errors import DataError
+from ..errors import unwritable
 from ..ledger import Ledger
 from ..result import Result
 from .csvcells import to_csv
@@ -31,5 +31,5 @@ def write_run(result: Result, ledger: Ledger, folder: str | Path, *, force: bool
         text = json.dumps(ledger.to_dict(), indent=2, ensure_ascii=False) + "\n"
         (folder / "ledger.json").write_text(text, encoding="utf-8")
     except OSError as error:
-        raise DataError(f"{folder} cannot be written ({error.strerror})") from error
+        raise unwritable(folder, error) from error
     return [*written, *FILES]

@@ -8,11 +8,17 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 import polars as pl
+import torch
 from safetensors import SafetensorError
 from safetensors.torch import load_file
-from torch import nn
+from torch import Tensor, nn
 
-from ..errors import DataError, ParameterError
+from ..errors import CrowdwiseError, DataError, ParameterError
+from ..io.parquet import NAMES, read_columns
+from ..io.sources import first_line
+from ..io.store import read_json
+from ..result import Result
+from ..vocabulary import quote
 from .checkpoint import save_tensors
 from .crowd import Crowd
 from .estimator import not_fitted
@@ -23,6 +29,7 @@ if TYPE_CHECKING:
     from .classifier import CrowdClassifier
 
 FORMAT = 2
+_FILES = ("classifier.json", "model.safetensors", "rows.parquet")
 _PLAIN = ("method", "epochs", "batch_size", "lr", "worker_lr", "weight_decay", "validation", "criterion", "patience",
           "refit", "balance", "seed")  # fmt: skip
 
@@ -57,27 +64,46 @@ def save(fitted: CrowdClassifier, folder: Path, *, force: bool = False) -> None:
 
 def load(folder: Path, net: nn.Module | None = None) -> CrowdClassifier:
     """Read what `save` wrote."""
-    from ..result import Result
+    missing = [name for name in _FILES if not (folder / name).is_file()]
+    if missing:
+        raise DataError(f"{folder} holds no readable classifier ({missing[0]} is missing)")
+    facts = read_json(folder / "classifier.json")
+    if facts.get("format") != FORMAT:
+        given = quote([facts.get("format")])
+        raise DataError(f"{folder}/classifier.json has format {given}; this version reads {FORMAT}")
+    try:
+        state = load_file(str(folder / "model.safetensors"))
+    except (OSError, ValueError, RuntimeError, SafetensorError) as error:
+        raise DataError(f"{folder} holds no readable classifier ({first_line(error)})") from None
+    rows = read_columns(folder / "rows.parquet", {"task": NAMES})["task"]
+    result = Result.load(folder)
+    try:
+        return _assemble(folder, facts, state, rows, result, net)
+    except CrowdwiseError:
+        raise
+    except (KeyError, TypeError, ValueError, AttributeError, OverflowError, RuntimeError) as error:
+        raise DataError(f"{folder}: the saved classifier is damaged ({first_line(error)})") from None
+
+
+def _assemble(
+    folder: Path, facts: dict[str, Any], state: dict[str, Tensor], rows: pl.Series, result: Result, net: Any
+) -> CrowdClassifier:
     from .classifier import CrowdClassifier, method_class
 
-    try:
-        facts: dict[str, Any] = json.loads((folder / "classifier.json").read_text(encoding="utf-8"))
-        state = load_file(str(folder / "model.safetensors"))
-        rows = pl.read_parquet(folder / "rows.parquet")["task"]
-    except (OSError, ValueError, SafetensorError, pl.exceptions.PolarsError) as error:
-        raise DataError(f"{folder} holds no readable classifier ({str(error).splitlines()[0][:160]})") from None
-    if facts.get("format") != FORMAT:
-        raise DataError(f"{folder}/classifier.json has format {facts.get('format')}; this version reads {FORMAT}")
     if facts["net"] is None and net is None:
         raise ParameterError("this classifier has a net of your own; give it again: CrowdClassifier.load(folder, net)")
     fitted = CrowdClassifier(net if net is not None else facts["net"], params=facts["params"],
                              **{name: facts[name] for name in _PLAIN})  # fmt: skip
-    fitted.result_ = Result.load(folder)
+    fitted.result_ = result
     fitted.confusion_ = fitted.result_.confusion
     fitted.classes_ = np.array(fitted.result_.classes.to_list())
     fitted.class_names_, fitted.workers_, fitted.tasks_ = fitted.result_.classes, fitted.result_.workers, rows
     fitted.input_shape_ = tuple(facts["input_shape"])
     fitted.history_ = History.of(facts["history"])
+    if facts["n_tasks"] != len(rows):
+        raise ValueError(f"{len(rows):,} rows for {quote([facts['n_tasks']])} tasks")
+    if isinstance(fitted.net, str):
+        _refuse_other_sizes(fitted, state)
     crowd = Crowd.shape(len(fitted.workers_), len(fitted.classes_), facts["n_tasks"])
     method_class(fitted.method)  # an unknown name is said before anything is built
     module = fitted.rebuild_net(net)
@@ -88,3 +114,14 @@ def load(folder: Path, net: nn.Module | None = None) -> CrowdClassifier:
         raise DataError(f"{folder}: the weights do not fit the net ({str(error).splitlines()[-1].strip()})") from None
     fitted.model_.eval()
     return fitted
+
+
+def _refuse_other_sizes(fitted: CrowdClassifier, state: dict[str, Tensor]) -> None:
+    """Compare the weights that the net would have with those that are there, before it takes any memory."""
+    with torch.device("meta"):
+        wanted = fitted.rebuild_net(None).state_dict()
+    for name, value in wanted.items():
+        found = state.get(f"net.{name}")
+        if found is None or found.shape != value.shape:
+            had = "none" if found is None else tuple(found.shape)
+            raise ValueError(f"the weights do not fit the net: {name} has shape {had}, not {tuple(value.shape)}")

@@ -6,17 +6,24 @@ err independently, so off the diagonal R = A_m^T diag(d) A_m'; a worker with him
 
 from __future__ import annotations
 
+from collections.abc import Iterator
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
 import numpy.typing as npt
 
+from ..errors import DataError
+
 if TYPE_CHECKING:
     from ..annotations import Annotations
 
 F8 = npt.NDArray[np.float64]
 I8 = npt.NDArray[np.int64]
+
+# Meetings of two labels that a product may go through, and cells that all tables of pairs may have.
+MOST_MEETINGS = 200_000_000
+MOST_CELLS = 200_000_000
 
 
 @dataclass(frozen=True)
@@ -42,6 +49,13 @@ def agreement(annotations: Annotations) -> Agreement:
     """Pairwise overlap and agreement, one sparse product each; cost: the sum over tasks of labels²."""
     from scipy.sparse import csr_array
 
+    meetings = _meetings(annotations.task)
+    if meetings > MOST_MEETINGS:
+        raise DataError(
+            f"comparing all pairs of workers would take {meetings:,.0f} meetings of two labels (the fullest task has "
+            f"{int(annotations.labels_per_task.max()):,}), over the limit of {MOST_MEETINGS:,}; take a method that "
+            "compares no pairs, like majority_vote or hierarchical"
+        )
     n, m, k = annotations.n_tasks, annotations.n_workers, annotations.n_classes
     weight = np.ones(len(annotations)) if annotations.weight is None else annotations.weight
     task, worker = annotations.task.astype(np.int64), annotations.worker
@@ -96,23 +110,102 @@ class Pairs:
         return out
 
 
-def pairs(annotations: Annotations, min_overlap: float) -> Pairs:
+def rows_that_meet(annotations: Annotations, fewest: float, most: float) -> tuple[npt.NDArray[np.bool_], int]:
+    """Rows of workers who may share `fewest` tasks with somebody, and how many workers were left out beyond that.
+
+    Who has fewer labels on tasks that others labelled too is in no such pair, so nothing is lost. Where the rest still
+    makes more than `most` meetings of two labels, only the busiest workers are kept.
+    """
+    task, worker = annotations.task, annotations.worker
+    keep = np.ones(len(task), dtype=bool)
+    for _ in range(10):
+        met = keep & (np.bincount(task[keep], minlength=annotations.n_tasks) > 1)[task]
+        busy = np.bincount(worker[met], minlength=annotations.n_workers)
+        left = met & (busy >= fewest)[worker]
+        if left.sum() == keep.sum():
+            break
+        keep = left
+    if _meetings(task[keep]) <= most:
+        return keep, 0
+    rank = np.empty(annotations.n_workers, dtype=np.int64)
+    rank[np.argsort(-busy, kind="stable")] = np.arange(annotations.n_workers)
+    here = rank[worker]
+    low, high = 1, int((busy > 0).sum())
+    while high - low > 1:
+        middle = (low + high) // 2
+        low, high = (middle, high) if _meetings(task[keep & (here < middle)]) <= most else (low, middle)
+    return keep & (here < low), int((busy >= fewest).sum()) - low
+
+
+def _meetings(task: npt.NDArray[np.int32]) -> float:
+    """Ordered pairs of labels of one task: what a product over all pairs of workers costs."""
+    return float((np.bincount(task).astype(np.float64) ** 2).sum()) if len(task) else 0.0
+
+
+@dataclass(frozen=True)
+class SparsePairs:
+    """The label tables of pairs of workers, cell by cell: `value` at [place, own, other's]."""
+
+    first: I8
+    second: I8
+    n: F8
+    place: I8
+    own: I8
+    other: I8
+    value: F8
+    n_workers: int
+    n_classes: int
+
+    def dense(self, start: int = 0, stop: int | None = None) -> Pairs:
+        """The tables themselves, of some of the pairs."""
+        stop = len(self.first) if stop is None else min(stop, len(self.first))
+        lo, hi = np.searchsorted(self.place, [start, stop])
+        count = np.zeros((stop - start, self.n_classes, self.n_classes))
+        count[self.place[lo:hi] - start, self.own[lo:hi], self.other[lo:hi]] = self.value[lo:hi]
+        return Pairs(self.first[start:stop], self.second[start:stop], count, self.n_workers)
+
+    def blocks(self, cells: int = 5_000_000) -> Iterator[Pairs]:
+        """`dense`, so many cells at a time."""
+        step = max(cells // max(self.n_classes, 1) ** 2, 1)
+        for start in range(0, len(self.first), step):
+            yield self.dense(start, start + step)
+
+
+def sparse_pairs(annotations: Annotations, min_overlap: float) -> SparsePairs:
     """The label tables of all pairs with at least `min_overlap` tasks in common."""
     from scipy.sparse import csr_array
 
     m, k = annotations.n_workers, annotations.n_classes
+    if annotations.weight is None:  # a row of a large weight counts as many
+        annotations = annotations.take(rows_that_meet(annotations, min_overlap, np.inf)[0])
     weight = np.ones(len(annotations)) if annotations.weight is None else annotations.weight
     cell = annotations.worker.astype(np.int64) * k + annotations.label
     said = csr_array((weight, (cell, annotations.task)), shape=(m * k, annotations.n_tasks))
     both = (said @ said.T).tocoo()
     first, second = both.row // k, both.col // k
-    upper = (first < second) & (both.data > 0)
+    upper = np.flatnonzero((first < second) & (both.data > 0))
     key = first[upper].astype(np.int64) * m + second[upper]
     found, place = np.unique(key, return_inverse=True)
-    count = np.zeros((len(found), k, k))
-    count[place, both.row[upper] % k, both.col[upper] % k] = both.data[upper]
-    enough = count.sum(axis=(1, 2)) >= min_overlap
-    return Pairs(found[enough] // m, found[enough] % m, count[enough], m)
+    n = np.bincount(place, weights=both.data[upper], minlength=len(found)).astype(np.float64)
+    enough = n >= min_overlap
+    here = enough[place]
+    upper, place = upper[here], (np.cumsum(enough) - 1)[place[here]]
+    order = np.argsort(place, kind="stable")
+    upper, place, found = upper[order], place[order], found[enough]
+    own, other = (both.row[upper] % k).astype(np.int64), (both.col[upper] % k).astype(np.int64)
+    return SparsePairs(found // m, found % m, n[enough], place, own, other, both.data[upper], m, k)
+
+
+def pairs(annotations: Annotations, min_overlap: float) -> Pairs:
+    """`sparse_pairs` as tables; refused where these would not fit into memory."""
+    seen = sparse_pairs(annotations, min_overlap)
+    cells = len(seen.first) * seen.n_classes**2
+    if cells > MOST_CELLS:
+        raise DataError(
+            f"{len(seen.first):,} pairs of workers × {seen.n_classes:,}² classes make {cells:,} cells, over the limit "
+            f"of {MOST_CELLS:,}; take fewer classes, or a method that compares no pairs, like majority_vote"
+        )
+    return seen.dense()
 
 
 def leading(matrix: Any) -> tuple[float, F8]:

@@ -13,7 +13,7 @@ from collections.abc import Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from ..errors import DataError
+from ..errors import DataError, unwritable
 
 if TYPE_CHECKING:
     import polars as pl
@@ -75,7 +75,7 @@ def write(
         path.parent.mkdir(parents=True, exist_ok=True)
         path.write_text(page, encoding="utf-8")
     except OSError as error:
-        raise DataError(f"{path} cannot be written ({error.strerror})") from error
+        raise unwritable(path, error) from error
     return path
 
 

@@ -10,7 +10,7 @@ import numpy.typing as npt
 import polars as pl
 
 from ..annotations import Annotations
-from ..errors import DataError
+from ..errors import unwritable
 from ..vocabulary import Codes
 
 F8 = npt.NDArray[np.float64]
@@ -86,5 +86,5 @@ class Crowd:
             tasks = np.array(self.annotations.tasks.to_list())
             np.savez_compressed(folder / "features.npz", task=tasks, x=self.features)
         except OSError as error:
-            raise DataError(f"{folder} cannot be written ({error.strerror})") from error
+            raise unwritable(folder, error) from error
         return list(FILES)

@@ -23,6 +23,7 @@ from ..maths import moments
 from ..maths.discovery import adjusted
 from ..maths.lowrank import complete
 from .flags import Flag
+from .pairs import comparable
 
 F8 = npt.NDArray[np.float64]
 I8 = npt.NDArray[np.int64]
@@ -70,7 +71,7 @@ def robust_outliers(annotations: Annotations, level: float = LEVEL) -> list[Flag
 
 def _pairs(annotations: Annotations) -> tuple[I8, I8, F8, F8]:
     """Pairs first < second with enough common tasks: how many, and the share on which they agree."""
-    seen = moments.agreement(annotations)
+    seen = moments.agreement(comparable(annotations, MIN_COMMON) if annotations.weight is None else annotations)
     both, agree = seen.n.tocoo(), seen.agree
     keep = (both.row < both.col) & (both.data >= MIN_COMMON)
     first, second = both.row[keep].astype(np.int64), both.col[keep].astype(np.int64)

@@ -8,7 +8,9 @@ from typing import Any
 
 import polars as pl
 
+from ..aggregate.cost import too_thin
 from ..annotations import Annotations
+from ..errors import DataError
 from ..maths.chance import Level
 from ..result import Result
 from . import colluders, drift, spammers
@@ -18,6 +20,9 @@ from .confusions import classes_of, confusion_of
 from .flags import REMOVED, Flag
 from .judgement import Judgement
 from .quality import quality_of
+
+# The agreement of the crowd alone takes the tables of so many workers.
+_FEWEST = 8
 
 
 @dataclass(frozen=True)
@@ -47,6 +52,12 @@ def study(
     """Quality, agreement and flags. `gold` adds accuracies on known tasks, `level` and `order` grade the agreement
     (see `agreement`), `idle` is the longest pause in seconds that still counts as work.
     """
+    if too_thin(annotations, _FEWEST):
+        raise DataError(
+            f"{annotations.n_classes:,} classes are too many to judge {annotations.n_workers:,} workers by "
+            f"{len(annotations):,} labels: their confusion matrices would be far larger than the data; "
+            "is the label column the right one?"
+        )
     judgement = Judgement(annotations, result)
     flags = flags_of(judgement)
     idlers = {flag.worker for flag in flags if flag.name in REMOVED}

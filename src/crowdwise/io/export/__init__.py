@@ -9,7 +9,7 @@ from importlib import import_module
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from ...errors import DataError, ParameterError
+from ...errors import ParameterError, unwritable
 
 if TYPE_CHECKING:
     from ...result import Result
@@ -86,5 +86,5 @@ def _write(
         path.parent.mkdir(parents=True, exist_ok=True)
         notes: tuple[str, ...] = getattr(import_module(f".{module}", __name__), function)(what, path, *more)
     except OSError as error:
-        raise DataError(f"{path} cannot be written ({error.strerror})") from error
+        raise unwritable(path, error) from error
     return notes

@@ -6,13 +6,13 @@ records and answers are not: a column that differs within a task, or holds a con
 
 from __future__ import annotations
 
-import json
 from collections.abc import Callable, Iterable, Iterator
 from typing import Any
 
 from ...errors import DataError
 from ...ledger import BLANK
 from ...vocabulary import quote
+from ..jsontext import loads
 from .base import NO_ANSWER, Ask, Control, Found, Item, Rows
 from .cells import moment, number, text, texts
 from .label_studio import CHOICES, UNSUPPORTED, labels
@@ -102,7 +102,7 @@ def _items(records: Iterable[dict[str, Any]], name: str, none: set[str], where: 
 def _labels(value: Any, question: str, at: str) -> list[str]:
     if isinstance(value, str) and value[:1] in ("[", "{"):
         try:
-            value = json.loads(value)
+            value = loads(value)
         except (ValueError, RecursionError):
             return [value]  # a label that begins with a bracket
     results = value if isinstance(value, list) else [value]

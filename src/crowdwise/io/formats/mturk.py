@@ -11,6 +11,7 @@ from ...errors import DataError
 from ...ledger import BLANK
 from ...vocabulary import quote
 from ..csvfile import open_csv
+from ..jsontext import loads
 from ..sources import Source
 from .base import NO_ANSWER, REJECTED, SURE, Ask, Found, Guess, Head, Rows
 from .cells import moment, number
@@ -122,7 +123,7 @@ class _Answers:
     def _from_json(self, row: Row) -> list[str]:
         at = f"{self.where}, assignment {row.get('AssignmentId')}"
         try:
-            value: Any = json.loads(row.get(JSON) or "{}")
+            value: Any = loads(row.get(JSON) or "{}")
         except (ValueError, RecursionError):
             raise DataError(f"{at}: {JSON} is not JSON; download the results again") from None
         value = value[0] if isinstance(value, list) and value else value

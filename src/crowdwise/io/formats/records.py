@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import io
-import json
 from collections.abc import Iterator
 from typing import Any
 
@@ -12,8 +11,9 @@ import polars as pl
 from ...errors import DataError
 from ...vocabulary import quote
 from ..jsonstream import objects
-from ..parquet import FAULTS
-from ..sources import Source, first_line, starts_with
+from ..jsontext import loads
+from ..parquet import refuse_bomb
+from ..sources import FAULTS, Source, first_line, starts_with
 
 _BATCH = 20_000
 
@@ -31,6 +31,7 @@ def records(source: Source, where: str) -> Iterator[tuple[str, dict[str, Any]]]:
     names = _class_names(source)
     try:
         lazy = pl.scan_parquet(io.BytesIO(source) if isinstance(source, bytes) else source, glob=False)
+        refuse_bomb(lazy, source, where)
         start = 0
         while len(batch := lazy.slice(start, _BATCH).collect()):
             for row, record in enumerate(batch.iter_rows(named=True), start + 1):
@@ -45,7 +46,7 @@ def _class_names(source: Source) -> dict[str, list[str]]:
     found: dict[str, list[str]] = {}
     try:
         about = pl.read_parquet_metadata(io.BytesIO(source) if isinstance(source, bytes) else source)
-        features = json.loads(about.get("huggingface", "{}"))["info"]["features"]
+        features = loads(about.get("huggingface", "{}"))["info"]["features"]
         for column, feature in features.items():
             feature = feature[0] if isinstance(feature, list) else feature.get("feature", feature)
             if isinstance(feature, dict) and isinstance(feature.get("names"), list):

@@ -1,0 +1,78 @@
+"""What a fit would cost, reckoned before it begins: who would ask for too much says so at once, and what would do.
+
+A posterior has tasks × classes cells. Methods with confusion matrices keep several tables of workers × classes² cells
+besides, and go through them in every step; with thousands of classes these, not the labels, are what a fit costs.
+"""
+
+from __future__ import annotations
+
+import warnings
+from collections.abc import Callable, Sequence
+
+from .. import registry
+from ..annotations import Annotations
+from ..errors import CostWarning, DataError
+
+# A posterior larger than this is almost always a wrong column, not a wish.
+MAX_CELLS = 400_000_000
+# A table of this size takes 400 MB, a fit half a dozen of them and seconds a step.
+MAX_TABLE = 50_000_000
+# A committee fits many times over: tables beyond FREE with over THIN cells a label cost minutes and can learn nothing.
+FREE, THIN = 2_000_000, 100
+CHEAP = "majority_vote, wawa, zero_based_skill"
+
+
+def table_cells(annotations: Annotations) -> int:
+    """Cells of all workers' confusion matrices."""
+    return annotations.n_workers * annotations.n_classes**2
+
+
+def too_thin(annotations: Annotations, fewest: int = 1) -> bool:
+    """Whether confusion matrices (of `fewest` workers at least) would be far larger than what they are learnt from."""
+    cells = max(annotations.n_workers, fewest) * annotations.n_classes**2
+    return cells > FREE and cells > min(THIN * len(annotations), MAX_TABLE)
+
+
+def check_size(name: str, annotations: Annotations) -> None:
+    """Raise where these data are too large for a method."""
+    n, m, k = annotations.n_tasks, annotations.n_workers, annotations.n_classes
+    if n == 0 or k == 0:
+        raise DataError("there are no annotations to aggregate: every row was dropped or the input is empty")
+    if n * k > MAX_CELLS:
+        raise DataError(
+            f"{k:,} distinct labels make {n * k:,} cells (tasks × classes), over the limit of {MAX_CELLS:,}; "
+            "is the label column the right one?"
+        )
+    if keeps_tables(name) and table_cells(annotations) > MAX_TABLE:
+        raise DataError(
+            f"{name} would keep {table_cells(annotations):,} cells ({m:,} workers × {k:,}² classes), over the limit of "
+            f"{MAX_TABLE:,}; take {CHEAP}, or is the label column the right one?"
+        )
+
+
+def keeps_tables(name: str) -> bool:
+    """Whether a method has a confusion matrix for every worker; ensembles leave out those members who would not fit."""
+    card = registry.METHODS.get(name)
+    return card is not None and "confusion" in card.can and card.family != "ensemble"
+
+
+def worthwhile(names: Sequence[str], annotations: Annotations, plain: Callable[[str], str]) -> list[str]:
+    """Those of an ensemble's methods that these data are worth: all of them, or, said so, those without tables.
+
+    `plain` gives the method that a name is a variant of. Where all have tables, a vote stands in for them.
+    """
+    cells = table_cells(annotations)
+    if not too_thin(annotations):
+        return list(names)
+    kept = [name for name in names if not keeps_tables(plain(name))]
+    if annotations.n_tasks * annotations.n_classes > max(FREE, THIN * len(annotations)):
+        kept = [name for name in kept if name == "majority_vote"]  # the others go through the posterior again and again
+    if len(kept) < len(names):
+        left = ", ".join(name for name in names if name not in kept)
+        warnings.warn(
+            f"{annotations.n_classes:,} classes make confusion matrices of {cells:,} cells for {len(annotations):,} "
+            f"labels; the methods that would take too long are left out ({left})",
+            CostWarning,
+            stacklevel=5,
+        )
+    return kept or ["majority_vote"]

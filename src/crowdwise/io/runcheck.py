@@ -1,0 +1,130 @@
+"""What the parts of a saved result must be: shapes and types before anything is read, values after."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import Any
+
+import numpy as np
+import numpy.typing as npt
+
+from ..vocabulary import quote
+from .npz import Header
+
+Arrays = Mapping[str, npt.NDArray[Any]]
+# name -> axes (n tasks, m workers, k classes, * any number), "f" numbers, "i" whole numbers or "b" yes and no, and what
+# they are:
+# shares sum to one over the last axis, amounts are not negative, skills lie in 0..1 or are unknown.
+ARRAYS = {
+    "posterior": ("nk", "f", "shares"),
+    "class_prior": ("k", "f", "shares"),
+    "skill": ("m", "f", "skills"),
+    "skill_low": ("m", "f", "skills"),
+    "skill_high": ("m", "f", "skills"),
+    "labels_per_task": ("n", "i", "amounts"),
+    "labels_per_worker": ("m", "i", "amounts"),
+    "confusion": ("mkk", "f", "shares"),
+    "counts": ("mkk", "f", "amounts"),
+    "difficulty": ("n", "f", "any"),
+    "gold": ("n", "b", "any"),
+    "trace": ("*", "f", "any"),
+    "stage": ("*", "i", "any"),
+}
+NEEDED = tuple(ARRAYS)[:7]
+EXTRA = "extra."
+# What is read again of a method's own arrays; those of other names may be anything.
+EXTRAS = {
+    "theta": ("mkk", "f", "amounts"),
+    "class_weight": ("k", "f", "amounts"),
+    "vote_weight": ("m", "f", "any"),
+    "vote_prior": ("k", "f", "any"),
+    "ability": ("m", "f", "any"),
+    "easiness": ("n", "f", "any"),
+    "worker_logits": ("mkk", "f", "any"),
+    "task_logits": ("*kk", "f", "any"),
+    "group": ("m", "i", "amounts"),
+    "within": ("mkk", "f", "amounts"),
+    "between": ("*kk", "f", "amounts"),
+    "log_theta": ("mk*", "f", "any"),
+    "log_weight": ("*", "f", "any"),
+    "classifier": ("nk", "f", "shares"),
+}
+_RULES = ARRAYS | {f"{EXTRA}{name}": rule for name, rule in EXTRAS.items()}
+_KINDS = {"f": "fiu", "i": "iu", "b": "b"}
+_MAPPINGS = ("params", "versions", "extra")
+
+
+def check_headers(headers: Mapping[str, Header], sizes: Mapping[str, int]) -> Mapping[str, Header]:
+    """The arrays, all of them; raises ValueError where one is missing, strange, of wrong shape or type, or a bomb."""
+    for name in NEEDED:
+        if name not in headers:
+            raise ValueError(f"the array {name} is missing")
+    for name, header in headers.items():
+        axes, kind, _ = _RULES.get(name, ("", "", ""))
+        if not axes and not name.startswith(EXTRA):
+            raise ValueError(f"{quote([name])} is no array of a result")
+        if axes and header.dtype.kind not in _KINDS[kind]:
+            raise ValueError(f"{name} holds {header.dtype} values")
+        wanted = tuple(sizes.get(axis, -1) for axis in axes)
+        fits = len(header.shape) == len(axes) and all(w in (-1, s) for w, s in zip(wanted, header.shape, strict=True))
+        if axes and not fits:
+            said = tuple("any" if w < 0 else w for w in wanted)
+            raise ValueError(f"{name} has shape {header.shape}, not {said}".replace("'", ""))
+        if (not axes or "*" in axes) and header.is_bomb:
+            raise ValueError(f"{name} would unpack to {header.size:,} bytes, {header.size // header.packed:,} times")
+    return headers
+
+
+def check_values(arrays: Arrays, sizes: Mapping[str, int]) -> None:
+    """Raise ValueError where shares, skills or amounts are none."""
+    for name, values in arrays.items():
+        what = _RULES.get(name, ("", "", "any"))[2]
+        if what == "any" or not values.size:
+            continue
+        if what == "skills":
+            if not ((values >= 0) & (values <= 1) | np.isnan(values)).all():
+                raise ValueError(f"{name} holds numbers outside 0..1")
+            continue
+        if not (np.isfinite(values) & (values >= 0)).all():
+            raise ValueError(f"{name} holds numbers that are negative or none at all")
+        if what == "shares" and np.abs(values.sum(axis=-1, dtype=np.float64) - 1).max() > 1e-5:
+            raise ValueError(f"{name} has rows that do not sum to one")
+    if sizes["n"] and not sizes["k"]:
+        raise ValueError("there are tasks but no classes")
+
+
+def as_table_says(name: str, values: npt.NDArray[Any]) -> npt.NDArray[Any]:
+    """The array in the type that a result has it in."""
+    return values.astype(np.float64 if ARRAYS[name][1] == "f" else np.int64, copy=False)
+
+
+def check_facts(about: Mapping[str, Any]) -> dict[str, Any]:
+    """What result.json says besides the arrays; raises ValueError where it is of the wrong kind."""
+    facts = {"method": _is(about, "method", str), "n_iter": _whole(about, "n_iter")}
+    facts["converged"] = _is(about, "converged", bool)
+    facts |= {name: _is(about, name, dict) for name in _MAPPINGS}
+    if not all(isinstance(value, str) for value in facts["versions"].values()):
+        raise ValueError("versions are no text")
+    if "seed" in facts["params"]:
+        _whole(facts["params"], "seed")
+    extra = facts["extra"]
+    for name in {"temperature", "prior_easiness"} & set(extra):
+        if isinstance(extra[name], bool) or not isinstance(extra[name], int | float) or not 0 < extra[name] < 1e300:
+            raise ValueError(f"{name} is {quote([extra[name]])}, not a number above 0")
+    if "best_epoch" in extra:
+        _whole(extra, "best_epoch")
+    return facts
+
+
+def _is(about: Mapping[str, Any], name: str, kind: type) -> Any:
+    value = about.get(name)
+    if not isinstance(value, kind):
+        raise ValueError(f"{name} is {quote([value])} in result.json")
+    return value
+
+
+def _whole(about: Mapping[str, Any], name: str) -> int:
+    value = about.get(name)
+    if isinstance(value, bool) or not isinstance(value, int) or not 0 <= value < 2**63:
+        raise ValueError(f"{name} is {quote([value])} in result.json, not a whole number from 0 up")
+    return value
