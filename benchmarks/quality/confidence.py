@@ -32,7 +32,7 @@ SHIPPED = ROOT / "src" / "crowdwise" / "aggregate" / "confidence.json"
 COMMAND = "python -m benchmarks.quality.confidence"
 # Tasks of a version that the table is learnt on, at most; labels called safe; share that the interval should hold.
 TASKS, SAFE, LEVEL = 200, 0.9, 0.9
-START = np.array([np.log(0.2), 0.0, 0.1])
+START = np.array([np.log(0.25), 0.1, 0.1])
 # The floor is held near its start: one strange set alone must not decide what all others may claim.
 HOLD = 0.02
 BINS = 15
@@ -80,7 +80,9 @@ def learn(some: list[Pool]) -> Table:
             total -= weight * float(np.log(p).sum())
         return total / len(versions) + HOLD * float((x[0] - START[0]) ** 2)
 
-    best = minimize(loss, START, method="Nelder-Mead", options={"xatol": 0.01, "fatol": 1e-5, "maxiter": 120}).x
+    corners = np.vstack([START, START + np.diag([0.3, 0.1, 0.05])])
+    settings = {"xatol": 0.005, "fatol": 1e-6, "maxiter": 120, "initial_simplex": corners}
+    best = minimize(loss, START, method="Nelder-Mead", options=settings).x
     return Table(round(float(np.exp(best[0])), 3), round(float(best[1]), 3), round(float(best[2]), 3), 0.0)
 
 

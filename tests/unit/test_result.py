@@ -136,7 +136,7 @@ def test_a_folder_from_before_gold_was_remembered_has_none_and_a_wrong_one_is_da
     result = cw.DawidSkene().fit(planted(n=20, m=6)[0], gold={3: 1})
     result.save(tmp_path)
     arrays = dict(np.load(tmp_path / "arrays.npz"))
-    for gold, said in ((np.ones(3, dtype=bool), "gold has shape"), (np.ones(20), "gold has type float64")):
+    for gold, said in ((np.ones(3, dtype=bool), "gold has shape"), (np.ones(20), "gold holds float64")):
         np.savez(tmp_path / "arrays.npz", **{**arrays, "gold": gold})
         with pytest.raises(cw.DataError, match=said):
             cw.Result.load(tmp_path)

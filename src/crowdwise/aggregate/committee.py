@@ -49,14 +49,14 @@ F8 = npt.NDArray[np.float64]
 EVEN = "_even"
 # So many pseudo-tasks in every class that the class prior stays even.
 EVEN_PRIOR = 1e6
-EARLY = "hierarchical_early"
+EARLY, TEMPERED = "hierarchical_early", "hierarchical_tempered"
 # Members that are a method with other parameters.
 VARIANTS: dict[str, tuple[str, dict[str, Any]]] = {
     EARLY: ("hierarchical", {"max_iter": 2, "prior_class": 50.0}),
-    "hierarchical_tempered": ("hierarchical", {"max_iter": 2, "prior_class": EVEN_PRIOR, "dependence": 0.3}),
+    TEMPERED: ("hierarchical", {"max_iter": 2, "prior_class": EVEN_PRIOR, "dependence": 0.3}),
     "mace_once": ("mace", {"n_init": 1}),
 }
-MEMBERS = ("majority_vote", "wawa", EARLY, "mace_once", "hierarchical_tempered")
+MEMBERS = ("majority_vote", "wawa", EARLY, "mace_once", TEMPERED)
 # Few held-out annotations say little: they speak for a tenth of their number at most.
 SHARE = 0.1
 # Entropy of the classes, as a share of an even one's: of the votes, above which nothing is uneven; of the model's class
@@ -118,8 +118,10 @@ class Committee(Aggregator):
         # Rounded: members that agree equally often must not be told apart by the order of a sum.
         agrees = {m: round(float((tie_shares(s.posterior) * won).sum(axis=1).mean()), 9) for m, s in found.items()}
         # The average is softer than any member, so workers judged by it would look worse than they are. One member
-        # speaks of them; how far the others' matrices would judge them otherwise goes into the intervals.
-        speaker = max((m for m in found if found[m].confusion is not None), key=agrees.__getitem__, default=None)
+        # speaks of them (not the tempered one, for whom all are more alike than they are); how far early matrices
+        # would judge them otherwise goes into the intervals.
+        able = [m for m in found if found[m].confusion is not None and m != TEMPERED]
+        speaker = max(able, key=agrees.__getitem__, default=None)
         spoken = None if speaker is None else found[speaker]
         views = {m: s.posterior for m, s in found.items() if s.confusion is not None and m in (speaker, EARLY)}
         return Solution(

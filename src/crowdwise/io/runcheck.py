@@ -95,7 +95,7 @@ def check_values(arrays: Arrays, sizes: Mapping[str, int]) -> None:
 
 def as_table_says(name: str, values: npt.NDArray[Any]) -> npt.NDArray[Any]:
     """The array in the type that a result has it in."""
-    return values.astype(np.float64 if ARRAYS[name][1] == "f" else np.int64, copy=False)
+    return values.astype({"f": np.float64, "i": np.int64, "b": np.bool_}[ARRAYS[name][1]], copy=False)
 
 
 def check_facts(about: Mapping[str, Any]) -> dict[str, Any]:
