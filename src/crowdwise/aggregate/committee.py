@@ -17,7 +17,7 @@ over as far as the classes are uneven: `lean` grows from 0 to 1 where the entrop
 .65 of an even one's, and the votes are uneven too (where only the model says so, it has drifted).
 The weights of the members are equal: by held-out annotations (`evidence` > 0) they can be moved to those who foretell
 best (engine/selection.py), which gained nothing on 58 sets.
-Confusions come from whoever with matrices agrees best with the outcome; `extra["speaker"]` names it.
+Confusions come from `model` or mace, whoever agrees better with the outcome; `extra["speaker"]` names it.
 Linear opinion pool: Stone (1961), Annals of Mathematical Statistics 32(4), doi:10.1214/aoms/1177704873. Early stopping
 as regularisation: Yao, Rosasco & Caponnetto (2007), doi:10.1007/s00365-006-0663-2.
 Fails where all members fail together: when most of the crowd errs alike, or copies.
@@ -118,9 +118,9 @@ class Committee(Aggregator):
         # Rounded: members that agree equally often must not be told apart by the order of a sum.
         agrees = {m: round(float((tie_shares(s.posterior) * won).sum(axis=1).mean()), 9) for m, s in found.items()}
         # The average is softer than any member, so workers judged by it would look worse than they are. One member
-        # speaks of them (not the tempered one, for whom all are more alike than they are); how far early matrices
-        # would judge them otherwise goes into the intervals.
-        able = [m for m in found if found[m].confusion is not None and m != TEMPERED]
+        # speaks of them (neither the early nor the tempered one, for whom all are more alike than they are); how far
+        # early matrices would judge them otherwise goes into the intervals.
+        able = [m for m in found if found[m].confusion is not None and m not in (EARLY, TEMPERED)]
         speaker = max(able, key=agrees.__getitem__, default=None)
         spoken = None if speaker is None else found[speaker]
         views = {m: s.posterior for m, s in found.items() if s.confusion is not None and m in (speaker, EARLY)}

@@ -104,11 +104,18 @@ def load(name: str, folder: str | Path | None = None) -> Dataset:
     return Dataset(
         name=name,
         annotations=read(labels, duplicates=about.duplicates),
-        truth=read_truth(truth) if truth.is_file() else None,
+        truth=_truth(truth) if truth.is_file() else None,
         licence=about.licence,
         source=about.source,
         folder=home,
     )
+
+
+def _truth(path: Path) -> pl.DataFrame:
+    """The true classes; in a catalogued set one called "none" is meant."""
+    with warnings.catch_warnings():
+        warnings.filterwarnings("ignore", ".*reads like a missing value", LedgerWarning)
+        return read_truth(path)
 
 
 def _home(folder: str | Path | None) -> Path:
