@@ -2,16 +2,14 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
 from typing import Any
 
 import numpy as np
 import numpy.typing as npt
 
-from ..aggregate.find_groups import as_units, find_groups, fit_units
+from ..aggregate.find_groups import find_groups
 from ..annotations import Annotations
 
-F8 = npt.NDArray[np.float64]
 I8 = npt.NDArray[np.int64]
 
 # The search holds worker × worker tables.
@@ -45,18 +43,3 @@ def named(annotations: Annotations, group: I8) -> tuple[tuple[Any, ...], ...]:
     sizes = np.bincount(group)
     order = sorted(np.flatnonzero(sizes > 1).tolist(), key=lambda g: (-sizes[g], g))
     return tuple(tuple(annotations.workers.gather(np.flatnonzero(group == g)).to_list()) for g in order)
-
-
-def posterior_with_one_voice(annotations: Annotations, group: I8) -> F8:
-    """Posterior of the tasks when every group has one vote: copies cannot outvote the rest."""
-    return fit_units(as_units(annotations, group))[0]
-
-
-def numbered(annotations: Annotations, groups: Sequence[Sequence[Any]]) -> I8:
-    """Group number of each worker from named groups."""
-    at = {name: i for i, name in enumerate(annotations.workers.to_list())}
-    out = np.arange(annotations.n_workers)
-    for members in groups:
-        codes = [at[name] for name in members]
-        out[codes] = min(codes)
-    return np.asarray(np.unique(out, return_inverse=True)[1], dtype=np.int64)
