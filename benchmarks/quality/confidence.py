@@ -32,9 +32,10 @@ SHIPPED = ROOT / "src" / "crowdwise" / "aggregate" / "confidence.json"
 COMMAND = "python -m benchmarks.quality.confidence"
 # Tasks of a version that the table is learnt on, at most; labels called safe; share that the interval should hold.
 TASKS, SAFE, LEVEL = 200, 0.9, 0.9
-START = np.array([np.log(0.25), 0.1, 0.1])
-# The floor is held near its start: one strange set alone must not decide what all others may claim.
-HOLD = 0.02
+START = np.array([np.log(0.15), 0.0, 0.15])
+# Floor and slope are held near their start: one strange set alone must not decide what all others may claim, and a
+# label that three people agree on is to be called safe only where it is.
+HOLD = np.array([0.02, 0.0, 3.0])
 BINS = 15
 
 
@@ -78,7 +79,7 @@ def learn(some: list[Pool]) -> Table:
         for pool, truth, n, weight in parts:
             p = found.believed(pool, n)[np.arange(len(truth)), truth]
             total -= weight * float(np.log(p).sum())
-        return total / len(versions) + HOLD * float((x[0] - START[0]) ** 2)
+        return total / len(versions) + float(HOLD @ (x - START) ** 2)
 
     corners = np.vstack([START, START + np.diag([0.3, 0.1, 0.05])])
     settings = {"xatol": 0.005, "fatol": 1e-6, "maxiter": 120, "initial_simplex": corners}

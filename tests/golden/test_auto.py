@@ -14,7 +14,7 @@ CHOSEN = {
     "facteval": "hierarchical",
     "cifar10n": "hierarchical",
     "restaurant": "one_coin_even",
-    "wsd": "one_coin_even",
+    "wsd": "mace",
 }
 QUICK = ("bluebird", "dog", "temp", "wsd", "sp_amt", "labelme", "restaurant", "zencrowd_in", "facteval", "cifar10n")
 
