@@ -2,7 +2,10 @@
 
 from __future__ import annotations
 
-from .result import Result
+from typing import TYPE_CHECKING
+
+if TYPE_CHECKING:
+    from .result import Result
 
 
 def outlook(result: Result) -> str:

@@ -149,7 +149,7 @@ def test_ordinary_crowds_get_every_method():
     votes = crowd(300, 30, 5, 5)
     with warnings.catch_warnings():
         warnings.simplefilter("error", CostWarning)
-        assert len(cw.Committee().fit(votes).extra["weight"]) == 8
+        assert len(cw.Committee().fit(votes).extra["weight"]) == 5
 
 
 def test_tables_of_pairs_have_a_limit(monkeypatch):

@@ -254,7 +254,7 @@ TAMPERED = {
     "more tasks": ({"n_tasks": 10**12}, "80 rows for 1000000000000 tasks"),
     "no history": ({"history": []}, "damaged"),
     "params that are text": ({"params": "x"}, "damaged"),
-    "another format": ({"format": "\x1b"}, "has format '\\x1b'; this version reads 1"),
+    "another format": ({"format": "\x1b"}, "has format '\\x1b'; this version reads 2"),
 }
 
 

@@ -102,10 +102,9 @@ def test_a_share_with_certain_rows_has_a_beta_interval():
 
     worker = np.zeros(50, dtype=np.int32)
     right = np.r_[np.ones(40), np.zeros(10)]
-    skill = worker_skill(worker, right, 1)
+    skill = worker_skill(worker, right, 1, known=np.ones(50, dtype=bool))
     crowd = 0.8
-    mean = skill.mean[0]
-    assert skill.low[0] == pytest.approx(beta.ppf(0.025, 2 * crowd + 50 * mean, 2 * 0.2 + 50 * (1 - mean)))
+    assert skill.low[0] == pytest.approx(beta.ppf(0.025, 2 * crowd + 40, 2 * 0.2 + 10))
     doubtful = share_interval(np.array([50.0]), np.array([40.0]), np.array([5.0]), np.array([crowd]))
     assert doubtful.low[0] < skill.low[0]
     assert doubtful.high[0] > skill.high[0]
