@@ -76,7 +76,7 @@ MNIST. CM error: squared differences over workers × classes."""
         elif cell["labels"] == "all" and method in BLIND:
             votes = majority(votes)
         fitted = CrowdClassifier(
-            _net(scale), method, params=params, epochs={"smoke": 1, "small": 15, "paper": 200}[scale],
+            _net(scale), method, params=params, epochs={"smoke": 4, "small": 15, "paper": 200}[scale],
             batch_size=50 if scale == "paper" else 100,
             lr=1e-3, worker_lr=1e-3 if scale == "paper" else 1e-2, validation=0.1, seed=cell["seed"],
             device=device(scale),

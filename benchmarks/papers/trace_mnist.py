@@ -38,7 +38,7 @@ CHOICES: dict[str, tuple[dict[str, Any], ...]] = {
 }
 BLIND = ("vanilla", "soft_bootstrap", "single_confusion")  # know no annotators, and get the vote if there is one
 SIZES: dict[Scale, tuple[int, int, int]] = {
-    "smoke": (300, 300, 1),
+    "smoke": (300, 300, 4),
     "small": (10000, 5000, 15),
     "paper": (60000, 10000, 200),
 }

@@ -43,7 +43,7 @@ def cut(said: cw.Annotations, how: str, j: int, seed: int = 0) -> I8:
     """Group of each worker: j groups by a tree over agreement (average or complete linkage), or spectral clustering."""
     from sklearn.cluster import AgglomerativeClustering, SpectralClustering
 
-    both = overlap(said, None)
+    both = overlap(said, np.arange(said.n_workers), None)
     agree = both.agreed / np.maximum(both.common, 1)
     if how in LINKAGE:
         model: Any = AgglomerativeClustering(j, metric="precomputed", linkage=LINKAGE[how])

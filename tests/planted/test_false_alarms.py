@@ -63,7 +63,7 @@ def test_all_flags_together_stay_below_two_in_a_thousand():
 
 def test_the_measured_rates_are_low_and_of_many():
     made = json.loads(RATES.read_text(encoding="utf-8"))
-    assert set(made["flagged"]) == set(NAMES) - {"unknown"}
+    assert set(made["flagged"]) == set(NAMES) - {"unknown", "coachable"}  # neither accuses anybody
     assert made["honest"] >= 20_000
     for name in ("constant", "random", "adversarial", "colluding", "copying", "outlier", "drift"):
         flagged, honest = false_alarms(name)
