@@ -70,20 +70,21 @@ def test_known_truth_gives_the_beta_posterior():
 
     right = np.array([1.0] * 8 + [0.0] * 2 + [1.0] * 90)
     worker = np.array([0] * 10 + [1] * 90, dtype=np.int32)
-    skill = worker_skill(worker, right, 2)
+    skill = worker_skill(worker, right, 2, known=np.ones(100, dtype=bool))
     crowd = 0.98
     # Mean with the crowd's prior, and the interval of the Beta with all ten observations.
     mean = (8 + 2 * crowd) / 12
     assert skill.mean[0] == pytest.approx(mean)
-    a, b = 2 * crowd + 10 * mean, 2 * (1 - crowd) + 10 * (1 - mean)
+    a, b = 2 * crowd + 8, 2 * (1 - crowd) + 2
     assert skill.low[0] == pytest.approx(beta.ppf(0.025, a, b))
     assert skill.high[0] == pytest.approx(beta.ppf(0.975, a, b))
 
 
 def test_doubt_widens_the_interval():
     worker = np.zeros(40, dtype=np.int32)
-    sure = worker_skill(worker, np.repeat([1.0, 0.0], [30, 10]), 1)
-    unsure = worker_skill(worker, np.full(40, 0.75), 1)
+    known = np.ones(40, dtype=bool)
+    sure = worker_skill(worker, np.repeat([1.0, 0.0], [30, 10]), 1, known=known)
+    unsure = worker_skill(worker, np.full(40, 0.75), 1, known=known)
     assert unsure.high[0] - unsure.low[0] > 2 * (sure.high[0] - sure.low[0])
 
 

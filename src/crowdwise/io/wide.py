@@ -129,7 +129,8 @@ def read_wide(path: str | Path, columns: Mapping[str, str] | None, missing: Sequ
     if not workers:
         raise DataError(f"{where} has no column besides {name!r}; a wide table has one column per worker")
     frame = table.read(header)
-    frame = frame.select(_full(pl.col(c), frame.schema[c], missing) for c in header)
+    kinds = frame.schema  # once: it is made anew at every look, and there may be very many columns
+    frame = frame.with_columns(_full(pl.col(c), kinds[c], missing) for c in header if missing or kinds[c] == pl.String)
     frame, notes = _named_only(frame, workers, where)
     empty = frame[name].is_null()
     blank = frame.select(pl.all_horizontal(pl.all().is_null())).to_series()
