@@ -97,7 +97,8 @@ def effective(annotations: Annotations, dependence: float) -> Annotations:
     """The annotations, those of each task weighed as their effective number."""
     if dependence == 0:
         return annotations
-    each = 1 / (1 + (annotations.labels_per_task - 1) * dependence)
+    n = np.bincount(annotations.task, weights=annotations.weight, minlength=annotations.n_tasks)
+    each = 1 / (1 + np.maximum(n - 1, 0) * dependence)
     own = 1.0 if annotations.weight is None else annotations.weight
     return replace(annotations, weight=own * each[annotations.task])
 

@@ -41,7 +41,8 @@ def skills(annotations: Annotations, views: Sequence[F8], gold: Gold | None) -> 
 def sharpened(annotations: Annotations, posterior: F8, gold: Gold | None) -> F8:
     """What confusions make of a vote."""
     space = Workspace.of(annotations, None if gold is None else gold.label)
-    for _ in range(PASSES):
-        prior = posterior.mean(axis=0) + LEAST
+    heard = annotations.labels_per_task > 0  # tasks without labels have no say in what classes are common
+    for _ in range(PASSES if heard.any() else 0):
+        prior = posterior[heard].mean(axis=0) + LEAST
         posterior = em_pass(space, reading(annotations, posterior), prior / prior.sum()).posterior.copy()
     return posterior
