@@ -17,8 +17,8 @@ from pathlib import Path
 
 import crowdwise as cw
 from crowdwise import report
-from crowdwise.errors import CrowdwiseError
-from crowdwise.registry import DEFAULT
+from crowdwise.aggregate.registry import DEFAULT
+from crowdwise.core.errors import CrowdwiseError
 
 CROWDS = ("web", "trec", "simulated")
 

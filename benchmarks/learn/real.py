@@ -18,8 +18,8 @@ from torch import nn
 
 import crowdwise as cw
 from crowdwise import datasets
+from crowdwise.aggregate.registry import LEARNERS
 from crowdwise.learn import CrowdClassifier
-from crowdwise.registry import LEARNERS
 
 from ..markdown import table, write_section
 from .cache import Runs

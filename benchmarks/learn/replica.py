@@ -17,16 +17,16 @@ from typing import Any
 import numpy as np
 import torch
 
-from crowdwise.annotations import Annotations
+from crowdwise.kinds.classes import Annotations
 from crowdwise.learn import Crowd, CrowdBatch, CrowdData, CrowdMethod, CrowdModel, Output, train
-from crowdwise.learn.methods.agg_net import AggNet
 from crowdwise.learn.methods.ccem import CCEM
+from crowdwise.learn.methods.deep_em.agg_net import AggNet
 from crowdwise.learn.methods.max_mig import MaxMIG
 from crowdwise.learn.methods.trace import Trace
 from crowdwise.learn.methods.vanilla import Vanilla
 from crowdwise.learn.nets import make_net
 from crowdwise.learn.optimizers import make_optimizers
-from crowdwise.learn.sweep import sweep_both
+from crowdwise.learn.training.sweep import sweep_both
 
 from ..markdown import table, write_section
 from .cache import Runs

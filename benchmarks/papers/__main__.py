@@ -8,7 +8,7 @@ import time
 import warnings
 from importlib import import_module
 
-from crowdwise.errors import CrowdwiseError
+from crowdwise.core.errors import CrowdwiseError
 
 from . import catalogue
 from .experiment import Cell, Experiment, Scale

@@ -8,7 +8,7 @@ import json
 from collections.abc import Callable
 from typing import Any
 
-from crowdwise import registry
+from crowdwise.aggregate import registry
 
 from .. import ROOT
 

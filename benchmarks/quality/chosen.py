@@ -15,8 +15,8 @@ from collections import Counter
 import numpy as np
 
 import crowdwise as cw
-from crowdwise.aggregate.committee import variant
-from crowdwise.errors import CrowdwiseWarning
+from crowdwise.aggregate.ensemble.committee import variant
+from crowdwise.core.errors import CrowdwiseWarning
 
 from .score import SCORES, score, truth_of
 

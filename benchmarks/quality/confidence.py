@@ -17,8 +17,8 @@ import numpy as np
 from scipy.optimize import minimize
 
 import crowdwise as cw
-from crowdwise.aggregate.confidence import Table, logit
-from crowdwise.metrics import expected_calibration_error
+from crowdwise.aggregate.ensemble.confidence import Table, logit
+from crowdwise.scoring.evaluate import expected_calibration_error
 
 from .. import DOCS, ROOT
 from ..markdown import figures, table

@@ -10,7 +10,7 @@ from typing import Any
 import numpy as np
 
 import crowdwise as cw
-from crowdwise import registry
+from crowdwise.aggregate import registry
 
 from . import cells, sets
 from .score import score

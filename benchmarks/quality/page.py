@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import polars as pl
 
-from crowdwise import registry
+from crowdwise.aggregate import registry
 
 from ..markdown import figures, table
 from . import ours, peer, resample, sets, tables

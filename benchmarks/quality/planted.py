@@ -7,7 +7,8 @@ from typing import Any
 import numpy as np
 
 import crowdwise as cw
-from crowdwise import registry, simulate
+from crowdwise import simulate
+from crowdwise.aggregate import registry
 
 from . import cells
 from .ours import _quiet

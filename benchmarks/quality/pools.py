@@ -12,9 +12,9 @@ import numpy as np
 import polars as pl
 
 import crowdwise as cw
-from crowdwise import registry
+from crowdwise.aggregate import registry
+from crowdwise.core.errors import CrowdwiseWarning
 from crowdwise.datasets import family
-from crowdwise.errors import CrowdwiseWarning
 from crowdwise.maths.ties import tie_shares
 
 from . import cells, sets

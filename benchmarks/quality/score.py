@@ -4,9 +4,9 @@ from __future__ import annotations
 
 import numpy as np
 
+from crowdwise.core.vocabulary import lookup
 from crowdwise.datasets import Dataset
-from crowdwise.metrics import expected_calibration_error, probability_terms
-from crowdwise.vocabulary import lookup
+from crowdwise.scoring.evaluate import expected_calibration_error, probability_terms
 
 SCORES = ("accuracy", "log_loss", "ece")
 

@@ -7,7 +7,7 @@ import warnings
 import numpy as np
 
 import crowdwise as cw
-from crowdwise.errors import CrowdwiseWarning
+from crowdwise.core.errors import CrowdwiseWarning
 
 from ..markdown import figures
 

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from crowdwise import registry
+from crowdwise.aggregate import registry
 
 from . import child
 from .data import Size

@@ -8,8 +8,8 @@ import numpy as np
 
 import crowdwise as cw
 from crowdwise import simulate
-from crowdwise.maths import chance
-from crowdwise.maths.channel import spammer_score
+from crowdwise.maths import agreement as chance
+from crowdwise.maths.information import spammer_score
 from crowdwise.workers.agreement import agreement
 from crowdwise.workers.confusions import classes_of
 from crowdwise.workers.judgement import Judgement

@@ -7,11 +7,11 @@ from scipy.stats import rankdata
 
 import crowdwise as cw
 from crowdwise import simulate
+from crowdwise.audit.outliers import agreement_outliers, robust_outliers
+from crowdwise.audit.removal import drop_flagged
 from crowdwise.workers.colluders import collusion_flags
 from crowdwise.workers.covariance import covariance_flags
 from crowdwise.workers.judgement import Judgement
-from crowdwise.workers.outliers import agreement_outliers, robust_outliers
-from crowdwise.workers.removal import drop_flagged
 from crowdwise.workers.spammers import flags_of, suspicion
 
 # The tutorial's table: majority vote and EM after removal, and how many workers it removes.

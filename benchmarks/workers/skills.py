@@ -13,8 +13,8 @@ import warnings
 import numpy as np
 
 import crowdwise as cw
-from crowdwise import registry
-from crowdwise.errors import CrowdwiseWarning
+from crowdwise.aggregate import registry
+from crowdwise.core.errors import CrowdwiseWarning
 
 from .. import DOCS
 from ..markdown import figures, table

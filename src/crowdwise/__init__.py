@@ -11,37 +11,37 @@ from __future__ import annotations
 from importlib import import_module
 from typing import TYPE_CHECKING, Any
 
-from .registry import METHODS
+from .aggregate.registry import METHODS
 
 __version__ = "0.1.0"
 
 # name -> module. Looked up when first asked for: `import crowdwise` stays quick and imports no numba.
 _HOMES = {
-    "Annotations": "annotations",
-    "Result": "result",
-    "Ledger": "ledger",
+    "Annotations": "kinds.classes",
+    "Result": "core.result",
+    "Ledger": "core.ledger",
     "read": "io.read",
     "read_all": "io.reading",
     "read_truth": "io.read",
     "Reading": "io.reading",
-    "method": "registry",
-    "methods": "registry",
-    "evaluate": "metrics",
-    "compare": "comparison",
-    "Comparison": "comparison",
-    "oracle": "aggregate.oracle",
-    "crowdlab": "aggregate.crowdlab",
-    "calibrate": "aggregate.calibrate",
-    "CrowdwiseError": "errors",
-    "DataError": "errors",
-    "ParameterError": "errors",
-    "TrainingError": "errors",
-    "MissingDependencyError": "errors",
-    "CrowdwiseWarning": "errors",
-    "ConvergenceWarning": "errors",
-    "CostWarning": "errors",
-    "IdentifiabilityWarning": "errors",
-    "LedgerWarning": "errors",
+    "method": "aggregate.registry",
+    "methods": "aggregate.registry",
+    "evaluate": "scoring.evaluate",
+    "compare": "scoring.compare",
+    "Comparison": "scoring.compare",
+    "oracle": "scoring.oracle",
+    "crowdlab": "aggregate.ensemble.crowdlab",
+    "calibrate": "scoring.calibrate",
+    "CrowdwiseError": "core.errors",
+    "DataError": "core.errors",
+    "ParameterError": "core.errors",
+    "TrainingError": "core.errors",
+    "MissingDependencyError": "core.errors",
+    "CrowdwiseWarning": "core.errors",
+    "ConvergenceWarning": "core.errors",
+    "CostWarning": "core.errors",
+    "IdentifiabilityWarning": "core.errors",
+    "LedgerWarning": "core.errors",
 }
 # Every registered method is public under its class's name.
 _HOMES |= {
@@ -50,52 +50,52 @@ _HOMES |= {
 _ROOMS = ("datasets", "errors", "learn", "registry", "report", "simulate", "tasks", "workers")
 
 if TYPE_CHECKING:
-    from . import datasets, errors, learn, registry, report, simulate, tasks, workers
-    from .aggregate.auto import Auto
-    from .aggregate.bayes_gc import BayesGC
-    from .aggregate.belief_propagation import BeliefPropagation
-    from .aggregate.bwa import BWA
-    from .aggregate.calibrate import calibrate
-    from .aggregate.cbcc import CBCC
-    from .aggregate.cnmf import CNMF
-    from .aggregate.committee import Committee
-    from .aggregate.confusion_vector import ConfusionVector
-    from .aggregate.crowdlab import crowdlab
-    from .aggregate.dawid_skene import DawidSkene
-    from .aggregate.ebcc import EBCC
-    from .aggregate.eigen_ratio import EigenRatio
-    from .aggregate.ghosh import Ghosh
-    from .aggregate.gibbs import Gibbs
-    from .aggregate.glad import GLAD
-    from .aggregate.gold_majority_vote import GoldMajorityVote
-    from .aggregate.group_aware import GroupAware
-    from .aggregate.hierarchical import Hierarchical
-    from .aggregate.ibcc import IBCC
-    from .aggregate.iwmv import IWMV
-    from .aggregate.kos import KOS
-    from .aggregate.log_odds_vote import LogOddsVote
-    from .aggregate.m3v import M3V
-    from .aggregate.mace import MACE
-    from .aggregate.majority_vote import MajorityVote
-    from .aggregate.mean_field import MeanField
-    from .aggregate.minimax_entropy import MinimaxEntropy
-    from .aggregate.mmsr import MMSR
-    from .aggregate.multi_spa import MultiSPA
-    from .aggregate.one_coin import OneCoin
-    from .aggregate.oracle import oracle
-    from .aggregate.pgd import PGD
-    from .aggregate.pooled import Pooled
-    from .aggregate.raykar_yu import RaykarYu
-    from .aggregate.sml import SML
-    from .aggregate.spectral_ds import SpectralDS
-    from .aggregate.sym_nmf import SymNMF
-    from .aggregate.tensor import Tensor
-    from .aggregate.wawa import Wawa
-    from .aggregate.zencrowd import ZenCrowd
-    from .aggregate.zero_based_skill import ZeroBasedSkill
-    from .annotations import Annotations
-    from .comparison import Comparison, compare
-    from .errors import (
+    from . import datasets, learn, report, simulate, workers
+    from .aggregate import registry
+    from .aggregate.bayes.bayes_gc import BayesGC
+    from .aggregate.bayes.belief_propagation import BeliefPropagation
+    from .aggregate.bayes.cbcc import CBCC
+    from .aggregate.bayes.ebcc import EBCC
+    from .aggregate.bayes.gibbs import Gibbs
+    from .aggregate.bayes.ibcc import IBCC
+    from .aggregate.bayes.mean_field import MeanField
+    from .aggregate.confusion.confusion_vector import ConfusionVector
+    from .aggregate.confusion.dawid_skene import DawidSkene
+    from .aggregate.confusion.hierarchical import Hierarchical
+    from .aggregate.confusion.mace import MACE
+    from .aggregate.confusion.one_coin import OneCoin
+    from .aggregate.confusion.pooled import Pooled
+    from .aggregate.confusion.raykar_yu import RaykarYu
+    from .aggregate.confusion.zencrowd import ZenCrowd
+    from .aggregate.dependence.group_aware import GroupAware
+    from .aggregate.difficulty.glad import GLAD
+    from .aggregate.difficulty.minimax_entropy import MinimaxEntropy
+    from .aggregate.ensemble.auto import Auto
+    from .aggregate.ensemble.committee import Committee
+    from .aggregate.ensemble.crowdlab import crowdlab
+    from .aggregate.moments.cnmf import CNMF
+    from .aggregate.moments.multi_spa import MultiSPA
+    from .aggregate.moments.sml import SML
+    from .aggregate.moments.spectral_ds import SpectralDS
+    from .aggregate.moments.sym_nmf import SymNMF
+    from .aggregate.moments.tensor import Tensor
+    from .aggregate.registry import method
+    from .aggregate.registry import names as methods
+    from .aggregate.spectral.eigen_ratio import EigenRatio
+    from .aggregate.spectral.ghosh import Ghosh
+    from .aggregate.spectral.kos import KOS
+    from .aggregate.spectral.mmsr import MMSR
+    from .aggregate.spectral.pgd import PGD
+    from .aggregate.voting.bwa import BWA
+    from .aggregate.voting.gold_majority_vote import GoldMajorityVote
+    from .aggregate.voting.iwmv import IWMV
+    from .aggregate.voting.log_odds_vote import LogOddsVote
+    from .aggregate.voting.m3v import M3V
+    from .aggregate.voting.majority_vote import MajorityVote
+    from .aggregate.voting.wawa import Wawa
+    from .aggregate.voting.zero_based_skill import ZeroBasedSkill
+    from .core import errors
+    from .core.errors import (
         ConvergenceWarning,
         CostWarning,
         CrowdwiseError,
@@ -107,13 +107,16 @@ if TYPE_CHECKING:
         ParameterError,
         TrainingError,
     )
+    from .core.ledger import Ledger
+    from .core.result import Result
     from .io.read import read, read_truth
     from .io.reading import Reading, read_all
-    from .ledger import Ledger
-    from .metrics import evaluate
-    from .registry import method
-    from .registry import names as methods
-    from .result import Result
+    from .kinds.classes import Annotations
+    from .scoring import tasks
+    from .scoring.calibrate import calibrate
+    from .scoring.compare import Comparison, compare
+    from .scoring.evaluate import evaluate
+    from .scoring.oracle import oracle
 
 __all__ = [*_HOMES, *_ROOMS, "__version__"]
 

@@ -8,7 +8,7 @@ import numpy as np
 import pytest
 
 from crowdwise.cli import app
-from crowdwise.cli.asking import Asked
+from crowdwise.cli.vote_options import Asked
 from tests.exports import MTURK, annotation, choice, label_studio, potato
 
 # Command -> its arguments; IN stands for the votes, OUT for what it writes, FEATURES and RUN for what it needs besides.

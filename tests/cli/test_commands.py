@@ -449,7 +449,7 @@ def test_a_closed_pipe_is_no_error(files):
     assert b"Traceback" not in done.stderr
 
 
-@pytest.mark.parametrize("module", ["crowdwise", "crowdwise.cli", "crowdwise.registry"])
+@pytest.mark.parametrize("module", ["crowdwise", "crowdwise.cli", "crowdwise.aggregate.registry"])
 def test_importing_is_light(module):
     heavy = ("torch", "numba", "pandas", "sklearn", "scipy", "pyarrow", "matplotlib")
     code = f"import sys, {module}; print([name for name in {heavy!r} if name in sys.modules])"

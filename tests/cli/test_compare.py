@@ -158,7 +158,7 @@ def test_gold_of_the_fit_is_never_scored(works, fails, files):
 
 
 def test_progress_goes_to_stderr(works, files, monkeypatch):
-    from crowdwise.cli import talk
+    from crowdwise.cli import terminal as talk
 
     monkeypatch.setattr(talk, "SELDOM", 0.0)
     out, err = works("compare", files / "votes.csv", *FEW, "--json")

@@ -9,7 +9,7 @@ import polars as pl
 import pytest
 
 import crowdwise as cw
-from crowdwise.io.jsontext import loads, whole, whole_bytes
+from crowdwise.io.json.text import loads, whole, whole_bytes
 
 from ..exports import SAMPLES, packed
 

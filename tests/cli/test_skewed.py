@@ -11,7 +11,7 @@ import numpy as np
 import pytest
 
 import crowdwise as cw
-from crowdwise.errors import CostWarning
+from crowdwise.core.errors import CostWarning
 from crowdwise.maths import moments
 from crowdwise.maths.moments import pairs, rows_that_meet, sparse_pairs
 from crowdwise.workers import pairs as worker_pairs

@@ -124,7 +124,7 @@ def test_predict_prints_what_the_classifier_says(works, files, crowd):
 
 
 def test_an_interrupted_run_is_resumed(works, files, monkeypatch):
-    from crowdwise.learn import loop
+    from crowdwise.learn.training import loop
 
     want = files / "whole"
     works("train", files / "x.npz", files / "votes.csv", "-m", "ccem", *FAST, "-o", want)

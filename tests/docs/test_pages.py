@@ -62,7 +62,7 @@ def test_links_between_pages_lead_somewhere():
 
 
 def test_every_method_has_its_page():
-    from crowdwise import registry
+    from crowdwise.aggregate import registry
 
     for name in registry.METHODS:
         assert (ROOT / "docs" / "methods" / f"{name}.md").is_file(), name

@@ -10,9 +10,8 @@ torch = pytest.importorskip("torch")
 from torch import nn  # noqa: E402
 
 import crowdwise as cw  # noqa: E402
-from crowdwise.errors import DataError, ParameterError  # noqa: E402
+from crowdwise.core.errors import DataError, ParameterError  # noqa: E402
 from crowdwise.learn import Crowd, CrowdClassifier, CrowdData, CrowdModel, Output, train  # noqa: E402
-from crowdwise.learn.heads import WorkerHeads  # noqa: E402
 from crowdwise.learn.methods import union_net  # noqa: E402
 from crowdwise.learn.methods.ccem import CCEM  # noqa: E402
 from crowdwise.learn.methods.coin_net import COINNet  # noqa: E402
@@ -27,9 +26,10 @@ from crowdwise.learn.methods.soft_bootstrap import SoftBootstrap  # noqa: E402
 from crowdwise.learn.methods.trace import LogTrace, Trace  # noqa: E402
 from crowdwise.learn.methods.union_net import UnionNet, log_normaliser  # noqa: E402
 from crowdwise.learn.methods.vanilla import Vanilla  # noqa: E402
+from crowdwise.learn.nets.heads import WorkerHeads  # noqa: E402
 from crowdwise.learn.optimizers import make_optimizers  # noqa: E402
-from crowdwise.learn.selection import hold_out  # noqa: E402
 from crowdwise.learn.tables import ConfusionTable, starting_logits  # noqa: E402
+from crowdwise.learn.training.selection import hold_out  # noqa: E402
 from crowdwise.learn.volume import log_volume  # noqa: E402
 
 N, M, K, D = 9, 5, 3, 4

@@ -13,7 +13,7 @@ from hypothesis import given, reject
 from hypothesis import strategies as st
 
 import crowdwise as cw
-from crowdwise import registry
+from crowdwise.aggregate import registry
 
 from ..conftest import build, crowds, planted, suits
 

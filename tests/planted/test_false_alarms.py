@@ -10,7 +10,7 @@ from benchmarks.workers.false_alarms import Found, independent, measure
 
 import crowdwise as cw
 from crowdwise import simulate, workers
-from crowdwise.maths.channel import spammer_score
+from crowdwise.maths.information import spammer_score
 from crowdwise.workers.flags import NAMES, RATES, false_alarms
 from crowdwise.workers.judgement import Judgement
 from crowdwise.workers.scores import spammer_scores

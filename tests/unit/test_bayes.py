@@ -11,7 +11,7 @@ from scipy.special import digamma, gammaln
 
 import crowdwise as cw
 from crowdwise import simulate
-from crowdwise.aggregate.bayes import BayesModel, diagonal_prior
+from crowdwise.aggregate.bayes.base import BayesModel, diagonal_prior
 from crowdwise.maths.kernels import Workspace
 from crowdwise.maths.kernels import subtypes as subtype_kernels
 
@@ -292,7 +292,7 @@ def test_priors_below_the_floor_are_refused(cls):
 
 def test_ebcc_refuses_what_would_take_too_long(monkeypatch):
     votes, _, _ = planted(n=40, m=8, k=3, labels=3)
-    monkeypatch.setattr("crowdwise.aggregate.ebcc.MAX_WORK", 120 * 3 * 10 * 3)
+    monkeypatch.setattr("crowdwise.aggregate.bayes.ebcc.MAX_WORK", 120 * 3 * 10 * 3)
     cw.EBCC().fit(votes)
     with pytest.raises(cw.DataError, match="lower n_groups and n_init, or take ibcc or cbcc"):
         cw.EBCC(n_init=4).fit(votes)

@@ -6,8 +6,8 @@ import numpy as np
 import pytest
 
 import crowdwise as cw
-from crowdwise.aggregate.committee import MEMBERS, variant
-from crowdwise.aggregate.confidence import Table, shipped
+from crowdwise.aggregate.ensemble.committee import MEMBERS, variant
+from crowdwise.aggregate.ensemble.confidence import Table, shipped
 from crowdwise.engine.selection import held_out
 
 from ..conftest import planted

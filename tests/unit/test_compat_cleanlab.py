@@ -21,7 +21,7 @@ from crowdwise.compat.cleanlab.internal.multiannotator_utils import (
     assert_valid_inputs_multiannotator,
     format_multiannotator_labels,
 )
-from crowdwise.errors import CrowdwiseWarning
+from crowdwise.core.errors import CrowdwiseWarning
 
 # Six examples, four annotators, three classes.
 _ = np.nan

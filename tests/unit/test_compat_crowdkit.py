@@ -20,7 +20,7 @@ from crowdwise.compat.crowdkit.aggregation.base import InputError, NotFittedErro
 from crowdwise.compat.crowdkit.metrics.data import alpha_krippendorff, consistency, uncertainty
 from crowdwise.compat.crowdkit.metrics.workers import accuracy_on_aggregates
 from crowdwise.compat.crowdkit.postprocessing import entropy_threshold
-from crowdwise.errors import LedgerWarning
+from crowdwise.core.errors import LedgerWarning
 
 from ..conftest import planted
 from ..golden.compat_cases import CONSTRUCTORS, fit, good_table, history, renamed, small_table

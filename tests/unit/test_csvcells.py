@@ -10,7 +10,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from crowdwise.io.csvcells import to_csv
+from crowdwise.io.csv.cells import to_csv
 from crowdwise.io.tables import table_of
 
 text = st.text(alphabet="'=+-@a1.,e \t\n\x02\"é", min_size=1, max_size=6).filter(lambda t: t.strip())

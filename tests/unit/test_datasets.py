@@ -13,7 +13,7 @@ from pathlib import Path
 import pytest
 
 from crowdwise import datasets
-from crowdwise.errors import DataError, LedgerWarning, ParameterError
+from crowdwise.core.errors import DataError, LedgerWarning, ParameterError
 
 BESIDE = Path(__file__).resolve().parents[3] / "shared" / "data"
 EXTRA = {"fair_recid", "judges_llmbar", "sp_states", "sp_trivia", "time_dogs"}  # there for what else they hold

@@ -8,7 +8,7 @@ import numpy as np
 import pytest
 
 import crowdwise as cw
-from crowdwise import registry
+from crowdwise.aggregate import registry
 
 from ..conftest import suits
 

@@ -11,7 +11,7 @@ import polars as pl
 import pytest
 
 import crowdwise as cw
-from crowdwise.io.frames import to_polars
+from crowdwise.core.intake.frames import to_polars
 
 TEXT = {"task": ["007", "007", "7", "8"], "worker": ["ann", "bob", "ann", "é"], "label": ["cat", "dog", "nan", None]}
 INTS = {"task": [7, 7, 10, 8], "worker": [1, 2, 1, 3], "label": [2, 10, 2, None]}

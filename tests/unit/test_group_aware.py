@@ -11,9 +11,9 @@ import pytest
 
 import crowdwise as cw
 from crowdwise import simulate
-from crowdwise.aggregate import find_groups as search
-from crowdwise.aggregate.find_groups import as_units, find_groups
-from crowdwise.aggregate.group_model import GroupModel, GroupParams
+from crowdwise.aggregate.dependence import find_groups as search
+from crowdwise.aggregate.dependence.find_groups import as_units, find_groups
+from crowdwise.aggregate.dependence.group_model import GroupModel, GroupParams
 from crowdwise.maths.kernels import Workspace
 
 from ..conftest import planted

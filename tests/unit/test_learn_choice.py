@@ -5,7 +5,7 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
-from crowdwise.errors import ParameterError
+from crowdwise.core.errors import ParameterError
 from crowdwise.learn import choose
 
 

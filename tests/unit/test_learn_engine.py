@@ -17,7 +17,7 @@ from torch.utils.data import Dataset, TensorDataset  # noqa: E402
 import crowdwise as cw  # noqa: E402
 from crowdwise.learn import Crowd, CrowdClassifier, CrowdData, CrowdModel, JsonLines, TensorBoard, train  # noqa: E402
 from crowdwise.learn.methods.ccem import CCEM  # noqa: E402
-from crowdwise.learn.selection import hold_out  # noqa: E402
+from crowdwise.learn.training.selection import hold_out  # noqa: E402
 
 N, M, K, D = 90, 6, 3, 4
 

@@ -135,7 +135,7 @@ def test_arrays_in_files_are_not_copied(tmp_path, kind):
 
 
 def test_a_number_too_large_for_single_precision_is_named(monkeypatch):
-    from crowdwise.learn import data as room
+    from crowdwise.learn.feeding import data as room
 
     monkeypatch.setattr(room, "PIECE", 12)  # three rows at a time
     x = np.zeros((N, 4))

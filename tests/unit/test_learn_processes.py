@@ -15,7 +15,7 @@ pytest.importorskip("lightning_fabric")
 from torch import nn  # noqa: E402
 
 import crowdwise as cw  # noqa: E402
-from crowdwise import registry  # noqa: E402
+from crowdwise.aggregate import registry  # noqa: E402
 from crowdwise.learn import Crowd, CrowdClassifier, CrowdData, CrowdModel, train  # noqa: E402
 from crowdwise.learn.classifier import method_class  # noqa: E402
 from crowdwise.learn.method import last_linear  # noqa: E402

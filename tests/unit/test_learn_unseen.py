@@ -8,12 +8,12 @@ import pytest
 torch = pytest.importorskip("torch")
 
 import crowdwise as cw  # noqa: E402
-from crowdwise import registry  # noqa: E402
+from crowdwise.aggregate import registry  # noqa: E402
 from crowdwise.learn import Crowd, CrowdClassifier, CrowdData, CrowdModel, train  # noqa: E402
 from crowdwise.learn.classifier import method_class  # noqa: E402
 from crowdwise.learn.methods.trace import Trace  # noqa: E402
 from crowdwise.learn.optimizers import make_optimizers  # noqa: E402
-from crowdwise.learn.selection import hold_out  # noqa: E402
+from crowdwise.learn.training.selection import hold_out  # noqa: E402
 
 K, D = 4, 6
 FORECASTERS = sorted(name for name, card in registry.LEARNERS.items() if "forecast" in card.can)

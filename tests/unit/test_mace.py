@@ -9,7 +9,7 @@ from hypothesis import strategies as st
 
 import crowdwise as cw
 from crowdwise import simulate
-from crowdwise.aggregate.mace_model import Worker, split
+from crowdwise.aggregate.confusion.mace_model import Worker, split
 from crowdwise.maths.kernels import Workspace, stats_of
 
 from ..conftest import build, crowds, planted

@@ -10,7 +10,7 @@ import polars as pl
 import pytest
 
 import crowdwise as cw
-from crowdwise.needs import EXPERT, NOTHING, RIDDLE, VOTE, needs
+from crowdwise.scoring.needs import EXPERT, NOTHING, RIDDLE, VOTE, needs
 
 from ..conftest import planted
 
@@ -105,14 +105,14 @@ def test_many_workers_and_classes_are_weighed_by_an_average_worker(monkeypatch):
     votes = crowd_with_a_riddle()
     result = cw.MajorityVote().fit(votes)
     exact = needs(votes, result)
-    monkeypatch.setattr("crowdwise.needs._NUMBERS", 10)
+    monkeypatch.setattr("crowdwise.scoring.needs._NUMBERS", 10)
     again = needs(votes, result)
     np.testing.assert_array_equal(again.kind, exact.kind)
     np.testing.assert_allclose(again.settled, exact.settled)
-    monkeypatch.setattr("crowdwise.needs._CELLS", 100)
+    monkeypatch.setattr("crowdwise.scoring.needs._CELLS", 100)
     rough = needs(votes, result)
     assert rough.usual[exact.kind > 0] == pytest.approx(exact.usual[exact.kind > 0], rel=0.5)
-    monkeypatch.setattr("crowdwise.needs._CELLS", 3)
+    monkeypatch.setattr("crowdwise.scoring.needs._CELLS", 3)
     assert set(needs(votes, result).kind.tolist()) == {NOTHING, VOTE}
     assert len(cw.tasks.contested(votes, result)) == votes.n_tasks
 

@@ -9,7 +9,7 @@ import polars as pl
 import pytest
 
 import crowdwise as cw
-from crowdwise import registry
+from crowdwise.aggregate import registry
 
 from ..conftest import planted
 

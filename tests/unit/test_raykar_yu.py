@@ -7,7 +7,7 @@ import pytest
 
 import crowdwise as cw
 from crowdwise import simulate
-from crowdwise.aggregate.raykar_yu import best_strengths, log_rows
+from crowdwise.aggregate.confusion.raykar_yu import best_strengths, log_rows
 
 from ..conftest import planted
 

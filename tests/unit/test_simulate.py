@@ -8,7 +8,7 @@ import pytest
 
 import crowdwise as cw
 from crowdwise import simulate as sim
-from crowdwise.errors import DataError, ParameterError
+from crowdwise.core.errors import DataError, ParameterError
 from crowdwise.simulate.distinct import distinct_rows
 
 PRIOR = {2: [0.4, 0.6], 3: [0.2, 0.5, 0.3]}

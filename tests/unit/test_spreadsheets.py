@@ -12,7 +12,7 @@ import polars as pl
 import pytest
 
 import crowdwise as cw
-from crowdwise.vocabulary import short_numerals, spelt_like
+from crowdwise.core.vocabulary import short_numerals, spelt_like
 
 HEADER = ("Item", "Coder", "Rating")
 ROWS = [(1, "ann", 3.0), (1, "bob", 4), ("007", "ann", 3), (2, "bob", None)]

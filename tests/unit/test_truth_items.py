@@ -6,8 +6,8 @@ import numpy as np
 import pytest
 
 import crowdwise as cw
-from crowdwise import registry
-from crowdwise.intervals import jeffreys
+from crowdwise.aggregate import registry
+from crowdwise.scoring.intervals import jeffreys
 from crowdwise.workers.judgement import Judgement
 
 from ..conftest import planted, suits
@@ -55,7 +55,7 @@ def test_methods_that_have_not_settled_say_so():
 
 def test_auto_judges_leads_by_their_own_error():
     """Scores of the same annotations go up and down together: their difference is far surer than either."""
-    from crowdwise.aggregate.auto import _preferred
+    from crowdwise.aggregate.ensemble.auto import _preferred
     from crowdwise.engine.selection import HeldOut
 
     rng = np.random.default_rng(0)

@@ -9,8 +9,8 @@ import pytest
 
 import crowdwise as cw
 from crowdwise import simulate, workers
+from crowdwise.audit.removal import REASON
 from crowdwise.workers.flags import REMOVED, Flag
-from crowdwise.workers.removal import REASON
 
 from ..conftest import build, crowds
 

@@ -7,13 +7,14 @@ import pytest
 from scipy.stats import binom
 
 import crowdwise as cw
-from crowdwise.aggregate.find_groups import Overlap, flagged
-from crowdwise.maths import chance, channel
+from crowdwise.aggregate.dependence.find_groups import Overlap, flagged
+from crowdwise.audit import outliers
+from crowdwise.maths import agreement as chance
+from crowdwise.maths import information as channel
 from crowdwise.maths.bootstrap import bootstrap_interval, random_blocks
 from crowdwise.maths.discovery import adjusted
 from crowdwise.maths.lowrank import complete
 from crowdwise.maths.skill import share_interval, worker_skill
-from crowdwise.workers import outliers
 from crowdwise.workers.following import follows_others
 
 

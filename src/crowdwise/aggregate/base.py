@@ -11,14 +11,14 @@ from typing import Any, ClassVar
 import numpy as np
 import numpy.typing as npt
 
-from ..annotations import Annotations, as_annotations
+from ..core.errors import ConvergenceWarning, DataError, IdentifiabilityWarning, ParameterError
+from ..core.result import Result, versions
 from ..engine.em import Callback
-from ..errors import ConvergenceWarning, DataError, IdentifiabilityWarning, ParameterError
-from ..registry import card
-from ..result import Result, versions
+from ..kinds.classes import Annotations, as_annotations
 from .cost import check_size
 from .gold import Gold, as_gold
 from .prior import as_prior
+from .registry import card
 from .silence import Heard
 from .skills import sharpened, skills
 

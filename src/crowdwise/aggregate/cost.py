@@ -9,9 +9,9 @@ from __future__ import annotations
 import warnings
 from collections.abc import Callable, Sequence
 
-from .. import registry
-from ..annotations import Annotations
-from ..errors import CostWarning, DataError
+from ..core.errors import CostWarning, DataError
+from ..kinds.classes import Annotations
+from . import registry
 
 # A posterior larger than this is almost always a wrong column, not a wish.
 MAX_CELLS = 400_000_000

@@ -11,9 +11,9 @@ import numpy as np
 import numpy.typing as npt
 import polars as pl
 
-from ..annotations import Annotations
-from ..errors import DataError, LedgerWarning
-from ..vocabulary import as_series, lookup, quote, spelt_like
+from ..core.errors import DataError, LedgerWarning
+from ..core.vocabulary import as_series, lookup, quote, spelt_like
+from ..kinds.classes import Annotations
 
 F8 = npt.NDArray[np.float64]
 
@@ -56,7 +56,7 @@ def truth_table(truth: Any) -> pl.DataFrame:
     if isinstance(truth, Mapping):
         frame = pl.DataFrame({"task": as_series(truth.keys(), "task"), "label": as_series(truth.values(), "label")})
     else:
-        from ..io.frames import to_polars
+        from ..core.intake.frames import to_polars
 
         frame = to_polars(truth)
         for name in ("task", "label"):

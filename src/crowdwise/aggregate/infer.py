@@ -8,15 +8,15 @@ from typing import Any, Literal
 
 import numpy as np
 
-from .. import registry
-from ..annotations import Annotations
-from ..errors import DataError, ParameterError
+from ..core.errors import DataError, ParameterError
+from ..core.result import Result
+from ..core.vocabulary import lookup, quote, union
+from ..kinds.classes import Annotations
 from ..maths.kernels import Workspace, em_pass
 from ..maths.temperature import soften
-from ..result import Result
-from ..vocabulary import lookup, quote, union
+from . import registry
 from .base import Aggregator
-from .voting import posterior_of
+from .voting.base import posterior_of
 
 
 def infer(result: Result, annotations: Annotations, unknown_workers: Literal["error", "average"]) -> Result:

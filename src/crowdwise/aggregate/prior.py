@@ -13,10 +13,10 @@ import numpy as np
 import numpy.typing as npt
 import polars as pl
 
-from ..annotations import Annotations
-from ..errors import DataError, LedgerWarning
-from ..result import Result
-from ..vocabulary import as_series, lookup, quote
+from ..core.errors import DataError, LedgerWarning
+from ..core.result import Result
+from ..core.vocabulary import as_series, lookup, quote
+from ..kinds.classes import Annotations
 
 F8 = npt.NDArray[np.float64]
 
@@ -61,7 +61,7 @@ def _table(prior: Any) -> pl.DataFrame:
         if prior.confusion is None or prior.counts is None:
             raise DataError(f"the result of {prior.method} holds no counts of right and wrong labels to start from")
         return prior.confusion_table().select(COLUMNS)
-    from ..io.frames import to_polars
+    from ..core.intake.frames import to_polars
 
     frame = to_polars(prior)
     for name in COLUMNS:

@@ -14,7 +14,7 @@ import numpy as np
 import numpy.typing as npt
 import polars as pl
 
-from ..annotations import Annotations
+from ..kinds.classes import Annotations
 from .gold import Gold
 
 F8 = npt.NDArray[np.float64]

@@ -12,8 +12,8 @@ from collections.abc import Sequence
 import numpy as np
 import numpy.typing as npt
 
-from ..annotations import Annotations
 from ..engine.selection import reading
+from ..kinds.classes import Annotations
 from ..maths.kernels import Workspace, em_pass
 from ..maths.skill import Skill, widest, worker_skill
 from .gold import Gold

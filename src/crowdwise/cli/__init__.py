@@ -13,7 +13,7 @@ from typing import Annotated, Any
 import typer
 
 from .. import __version__
-from ..errors import CrowdwiseError, CrowdwiseWarning
+from ..core.errors import CrowdwiseError, CrowdwiseWarning
 from . import (
     aggregate,
     compare,
@@ -29,7 +29,7 @@ from . import (
     train,
     workers,
 )
-from .talk import clean
+from .terminal import clean
 
 app = typer.Typer(
     name="crowdwise",

@@ -8,17 +8,17 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
-from ..outlook import outlook
-from ..registry import DEFAULT
-from .asking import USUAL, Asked, reads_votes
+from ..aggregate.registry import DEFAULT
+from ..scoring.outlook import outlook
 from .loading import load, load_prior
 from .options import Force, Gold, GoldColumns, Json, Params, Prior, Seed, Votes, parse_params
-from .talk import clean, naming, print_json, print_table, progress, say, tell_ledger, worker_rows
+from .terminal import clean, naming, print_json, print_table, progress, say, tell_ledger, worker_rows
+from .vote_options import USUAL, Asked, reads_votes
 
 if TYPE_CHECKING:
     from ..aggregate.base import Aggregator
-    from ..annotations import Annotations
-    from ..result import Result
+    from ..core.result import Result
+    from ..kinds.classes import Annotations
 
 
 @reads_votes
@@ -49,8 +49,8 @@ def aggregate(
 
     Without -o the labels go to stdout as CSV: task, label, confidence, entropy, n_labels, p_<class>...
     """
-    from .. import registry
-    from ..io.csvcells import to_csv
+    from ..aggregate import registry
+    from ..io.csv.cells import to_csv
     from ..io.store import FILES, refuse_to_overwrite
     from ..io.votes import save_votes
     from ..io.write import TABLES, write_run
@@ -79,7 +79,7 @@ def _fit(
     chosen: Aggregator, annotations: Annotations, how: dict[str, Any], drop_flagged: bool, calibrate: bool
 ) -> tuple[Result, Annotations]:
     """The result, and the annotations that it rests on."""
-    from ..aggregate.calibrate import calibrate as temper
+    from ..scoring.calibrate import calibrate as temper
 
     result = chosen.fit(annotations, **how)
     if drop_flagged:
@@ -93,8 +93,8 @@ def _fit(
 
 def without_flagged(annotations: Annotations, result: Result) -> Annotations:
     """The votes without those of workers who guess or collude, and what that takes away, said."""
+    from ..audit.removal import drop_flagged
     from ..workers.judgement import Judgement
-    from ..workers.removal import drop_flagged
     from ..workers.study import flags_of
 
     flags = flags_of(Judgement(annotations, result))
@@ -153,7 +153,7 @@ def tell(result: Result, annotations: Annotations, output: Path | None) -> None:
 
 def tell_needs(annotations: Annotations, result: Result) -> str:
     """How many labels are not safe, and what would settle them."""
-    from ..needs import needs
+    from ..scoring.needs import needs
 
     need = needs(annotations, result)
     unsure = need.n_vote + need.n_expert

@@ -9,14 +9,14 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
-from .asking import USUAL, Asked, reads_votes
 from .loading import load
 from .options import Force, Gold, GoldColumns, Json, Seed, Truth, TruthColumns, Votes
-from .talk import counting, naming, print_json, print_table, say, tell_ledger
+from .terminal import counting, naming, print_json, print_table, say, tell_ledger
+from .vote_options import USUAL, Asked, reads_votes
 
 if TYPE_CHECKING:
-    from ..annotations import Annotations
-    from ..comparison import Comparison
+    from ..kinds.classes import Annotations
+    from ..scoring.compare import Comparison
 
 # Below so many annotations × methods, starting processes takes longer than it saves.
 _SMALL = 200_000
@@ -56,10 +56,10 @@ def compare(
 
     Held-out score: mean log-likelihood of annotations that the method has not seen; it needs no truth.
     """
-    from .. import registry
-    from ..comparison import FILES
-    from ..comparison import compare as run
+    from ..aggregate import registry
     from ..io.store import refuse_to_overwrite
+    from ..scoring.compare import FILES
+    from ..scoring.compare import compare as run
 
     chosen = method or registry.names()
     for name in chosen:

@@ -8,10 +8,10 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from ..errors import DataError
-from .asking import USUAL, Asked, Repeats, reads_votes
+from ..core.errors import DataError
 from .options import Force
-from .talk import clean, naming, say, tell_ledger
+from .terminal import clean, naming, say, tell_ledger
+from .vote_options import USUAL, Asked, Repeats, reads_votes
 
 if TYPE_CHECKING:
     from ..io.reading import Reading
@@ -49,7 +49,7 @@ def convert(
     folder = Path(source)
     origin = None if original is None else export_of(original, asked)
     if (folder / "result.json").is_file():
-        from ..result import Result
+        from ..core.result import Result
 
         result = Result.load(folder)
         notes = write_result(result, target, to, origin)

@@ -7,13 +7,13 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
-from ..errors import MissingDependencyError
-from ..registry import DEFAULT
+from ..aggregate.registry import DEFAULT
+from ..core.errors import MissingDependencyError
 from .options import Force, Seed
-from .talk import bar, console, print_table
+from .terminal import bar, console, print_table
 
 if TYPE_CHECKING:
-    from ..result import Result
+    from ..core.result import Result
     from ..simulate import Crowd
 
 # Digits that the crowd labels; the rest tests the classifiers.
@@ -90,8 +90,8 @@ def _kinds() -> list[str]:
 
 def _methods(crowd: Crowd, digits: Any, seed: int) -> dict[str, Any]:
     """Labels by three methods, and what a classifier learns from each."""
-    from .. import registry
-    from ..metrics import evaluate
+    from ..aggregate import registry
+    from ..scoring.evaluate import evaluate
 
     results, rows = {}, []
     for name in ("majority_vote", "dawid_skene", DEFAULT):

@@ -7,15 +7,15 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from ..errors import ParameterError
-from .asking import Asked, Missing
+from ..core.errors import ParameterError
 from .options import Json, Truth, TruthColumns
-from .talk import clean, naming, print_json, print_table, say
+from .terminal import clean, naming, print_json, print_table, say
+from .vote_options import Asked, Missing
 
 if TYPE_CHECKING:
     import polars as pl
 
-    from ..metrics import Evaluation
+    from ..scoring.evaluate import Evaluation
 
 
 def evaluate(
@@ -46,8 +46,8 @@ def evaluate(
     json: Json = False,
 ) -> None:
     """Score labels and probabilities against the truth, with 95 % intervals."""
-    from ..metrics import evaluate as score
-    from ..result import Result
+    from ..core.result import Result
+    from ..scoring.evaluate import evaluate as score
 
     if truth is None:
         raise ParameterError("evaluate needs --truth FILE, a table task,label")
@@ -74,8 +74,8 @@ def evaluate(
 
 def tell_gold_beside(labels: Path) -> None:
     """A table does not say which tasks were gold; the run in whose folder it lies does."""
-    from ..errors import CrowdwiseError
-    from ..result import Result
+    from ..core.errors import CrowdwiseError
+    from ..core.result import Result
 
     try:
         gold = Result.load(labels.parent).gold
@@ -92,7 +92,7 @@ def read_labels(path: Path, columns: str | None) -> pl.DataFrame:
     """A table of labels as text: task, label and what else is in it, such as p_<class>."""
     import polars as pl
 
-    from ..io.columns import TRUTH, parse_columns
+    from ..core.intake.columns import TRUTH, parse_columns
     from ..io.numerals import with_points
     from ..io.reading import choose_columns
     from ..io.tables import open_table
@@ -107,7 +107,7 @@ def read_labels(path: Path, columns: str | None) -> pl.DataFrame:
 
 
 def _rows(scores: Evaluation) -> list[list[str]]:
-    from ..metrics import SCORES
+    from ..scoring.evaluate import SCORES
 
     rows = []
     for key, name in SCORES.items():

@@ -6,9 +6,9 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
-from .asking import Asked, Repeats, reads_votes
 from .options import Json, Votes
-from .talk import print_json, print_table, say
+from .terminal import print_json, print_table, say
+from .vote_options import Asked, Repeats, reads_votes
 
 if TYPE_CHECKING:
     from ..io.reading import Reading

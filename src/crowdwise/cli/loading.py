@@ -5,14 +5,14 @@ from __future__ import annotations
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from .asking import Asked
-from .talk import say
+from .terminal import say
+from .vote_options import Asked
 
 if TYPE_CHECKING:
     import polars as pl
 
-    from ..annotations import Annotations
     from ..io.reading import Reading
+    from ..kinds.classes import Annotations
 
 
 def is_run(votes: str, asked: Asked) -> bool:
@@ -43,7 +43,7 @@ def load(votes: str, asked: Asked, gold: Path | None, columns: str | None = None
 
 def with_classes_of(annotations: Annotations, known: pl.DataFrame) -> Annotations:
     """The votes with the classes that only the known labels have; 3.0 there and 3 here are one class."""
-    from ..vocabulary import spelt_like
+    from ..core.vocabulary import spelt_like
 
     return annotations.with_classes(spelt_like(known["label"], annotations.classes))
 
@@ -65,9 +65,9 @@ def load_prior(prior: Path) -> Any:
     import polars as pl
 
     from ..aggregate.prior import COLUMNS
-    from ..errors import DataError
+    from ..core.errors import DataError
+    from ..core.result import Result
     from ..io.tables import open_table
-    from ..result import Result
 
     if prior.is_dir():
         return Result.load(prior)

@@ -9,10 +9,10 @@ from typing import TYPE_CHECKING, Annotated, Any
 import typer
 
 from .options import Json
-from .talk import console, print_json, print_table
+from .terminal import console, print_json, print_table
 
 if TYPE_CHECKING:
-    from ..registry import Card
+    from ..aggregate.registry import Card
 
 
 def methods(
@@ -22,7 +22,7 @@ def methods(
     json: Json = False,
 ) -> None:
     """List the methods: family, what they need and can, parameters with defaults."""
-    from .. import registry
+    from ..aggregate import registry
 
     if name is not None:
         about = _about(name)
@@ -48,7 +48,7 @@ def methods(
 
 
 def _about(name: str) -> dict[str, Any]:
-    from .. import registry
+    from ..aggregate import registry
 
     card = registry.LEARNERS.get(name) or registry.card(name)
     about, parameters, training = _learner(name) if name in registry.LEARNERS else _aggregator(name)
@@ -73,7 +73,7 @@ def _card(card: Card) -> dict[str, Any]:
 
 
 def _aggregator(name: str) -> tuple[str, dict[str, Any], dict[str, Any] | None]:
-    from .. import registry
+    from ..aggregate import registry
 
     cls = registry.get(name)
     return cls.__doc__ or "", {f.name: f.default for f in fields(cls)}, None
@@ -81,7 +81,7 @@ def _aggregator(name: str) -> tuple[str, dict[str, Any], dict[str, Any] | None]:
 
 def _learner(name: str) -> tuple[str, dict[str, Any], dict[str, Any] | None]:
     """What the method takes, and how its paper trains it; needs torch."""
-    from ..errors import MissingDependencyError
+    from ..core.errors import MissingDependencyError
 
     try:
         from ..learn.classifier import method_class, method_parameters

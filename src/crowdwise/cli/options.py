@@ -9,7 +9,7 @@ from typing import Annotated, Any
 
 import typer
 
-from ..errors import ParameterError
+from ..core.errors import ParameterError
 
 
 class Grade(StrEnum):
@@ -109,7 +109,7 @@ def parse_grades(level: Grade | None, order: str | None) -> dict[str, Any]:
 
 def parse_params(method: str, given: list[str] | None) -> dict[str, Any]:
     """name=value pairs as values of the types that the method's parameters have."""
-    from .. import registry
+    from ..aggregate import registry
 
     return parse_pairs(method, given, {f.name: (str(f.type), f.default) for f in fields(registry.get(method))})
 

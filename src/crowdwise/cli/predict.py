@@ -9,10 +9,10 @@ from typing import TYPE_CHECKING, Annotated, Any, Literal
 
 import typer
 
-from .asking import USUAL, Asked, reads_votes
 from .options import Force
-from .talk import naming, say, tell_ledger
+from .terminal import naming, say, tell_ledger
 from .train import Features
+from .vote_options import USUAL, Asked, reads_votes
 
 if TYPE_CHECKING:
     import polars as pl
@@ -50,10 +50,10 @@ def predict(
 
     With --votes, features and votes are weighed together (for methods that can: see crowdwise methods).
     """
-    from ..errors import DataError
-    from ..io.csvcells import to_csv
+    from ..core.errors import DataError
+    from ..io.csv.cells import to_csv
     from ..learn import CrowdClassifier
-    from ..learn.features import read_features
+    from ..learn.feeding.features import read_features
 
     if output is not None and output.exists() and not force:
         raise DataError(f"{output} is there already; choose another name or say --force")

@@ -9,8 +9,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
-from ..registry import DEFAULT
-from .asking import USUAL, Asked, reads_votes
+from ..aggregate.registry import DEFAULT
 from .loading import is_run, load, with_classes_of
 from .options import (
     Force,
@@ -25,14 +24,15 @@ from .options import (
     parse_grades,
     parse_params,
 )
-from .talk import naming, progress, say, tell_ledger
+from .terminal import naming, progress, say, tell_ledger
+from .vote_options import USUAL, Asked, reads_votes
 
 if TYPE_CHECKING:
     import polars as pl
 
-    from ..annotations import Annotations
-    from ..ledger import Ledger
-    from ..result import Result
+    from ..core.ledger import Ledger
+    from ..core.result import Result
+    from ..kinds.classes import Annotations
 
 
 @reads_votes
@@ -88,9 +88,9 @@ def report(
 
 def from_folder(folder: Path) -> tuple[Annotations, Result, pl.DataFrame | None]:
     """Votes, result and, of a trained classifier, the history in a run folder."""
+    from ..core.result import Result
     from ..io.tables import open_table
     from ..io.votes import load_votes
-    from ..result import Result
 
     result = Result.load(folder)
     annotations = replace(load_votes(folder, result), ledger=saved_ledger(folder / "ledger.json"))
@@ -103,9 +103,9 @@ def from_folder(folder: Path) -> tuple[Annotations, Result, pl.DataFrame | None]
 
 def saved_ledger(path: Path) -> Ledger:
     """What became of every row, as the run wrote it down."""
-    from ..errors import DataError
+    from ..core.errors import DataError
+    from ..core.ledger import Ledger
     from ..io.store import read_json
-    from ..ledger import Ledger
 
     told = read_json(path)
     try:
@@ -129,7 +129,7 @@ def from_file(
     grades: dict[str, Any],
 ) -> tuple[Annotations, Result, Result | None, Any]:
     """Votes of a file, the method's result, its result without the gold labels where there are some, and these."""
-    from .. import registry
+    from ..aggregate import registry
     from ..workers.agreement import check_grades
 
     chosen = registry.method(method, **{"seed": seed, **parse_params(method, param)})

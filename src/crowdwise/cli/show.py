@@ -7,9 +7,9 @@ from typing import Annotated
 
 import typer
 
-from ..outlook import outlook
+from ..scoring.outlook import outlook
 from .options import Json
-from .talk import console, print_json, print_table, worker_rows
+from .terminal import console, print_json, print_table, worker_rows
 
 
 def show(
@@ -17,7 +17,7 @@ def show(
     json: Json = False,
 ) -> None:
     """Show a saved result: classes, confidence, workers, the least certain tasks."""
-    from ..result import Result
+    from ..core.result import Result
 
     result = Result.load(folder)
     if json:

@@ -7,9 +7,9 @@ from typing import Annotated
 
 import typer
 
-from ..errors import ParameterError
+from ..core.errors import ParameterError
 from .options import Force, Seed
-from .talk import print_table, say
+from .terminal import print_table, say
 
 
 def simulate(

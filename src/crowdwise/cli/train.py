@@ -9,12 +9,12 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
-from .asking import USUAL, Asked, reads_votes
 from .options import Force, Json, Params, Votes, parse_pairs
-from .talk import naming, print_json, print_table, say, tell_ledger, worker_rows
+from .terminal import naming, print_json, print_table, say, tell_ledger, worker_rows
+from .vote_options import USUAL, Asked, reads_votes
 
 if TYPE_CHECKING:
-    from ..annotations import Annotations
+    from ..kinds.classes import Annotations
     from ..learn.classifier import CrowdClassifier
 
 FILES = ("classifier.json", "model.safetensors", "rows.parquet", "history.csv")
@@ -68,7 +68,7 @@ def train(
     from ..io.store import refuse_to_overwrite
     from ..io.write import TABLES
     from ..learn import CrowdClassifier
-    from ..learn.features import read_features
+    from ..learn.feeding.features import read_features
 
     params = learner_params(method, param)
     refuse_to_overwrite(output, FILES + TABLES + STORE, force)
@@ -93,9 +93,9 @@ def train(
 
 def learner_params(method: str, given: list[str] | None) -> dict[str, Any]:
     """name=value pairs for a training method; confusion=DIR takes the matrices of a saved result."""
-    from ..errors import ParameterError
-    from ..registry import LEARNERS, card, learner
-    from ..result import Result
+    from ..aggregate.registry import LEARNERS, card, learner
+    from ..core.errors import ParameterError
+    from ..core.result import Result
 
     if method not in LEARNERS:
         try:
@@ -119,8 +119,8 @@ def learner_params(method: str, given: list[str] | None) -> dict[str, Any]:
 def watch(classifier: CrowdClassifier) -> None:
     """A bar on stderr while it trains, when somebody is looking."""
     if sys.stderr.isatty():
-        from ..learn.callbacks import Progress
         from ..learn.classifier import method_class
+        from ..learn.training.callbacks import Progress
 
         epochs = classifier.epochs or method_class(classifier.method).defaults.epochs
         classifier.callbacks = (Progress(epochs, classifier.method),)
@@ -128,7 +128,7 @@ def watch(classifier: CrowdClassifier) -> None:
 
 def write(fitted: CrowdClassifier, annotations: Annotations, output: Path) -> None:
     """The classifier, the tables, the history; checkpoints are of no more use."""
-    from ..io.csvcells import to_csv
+    from ..io.csv.cells import to_csv
     from ..io.votes import save_votes
     from ..io.write import write_run
 
@@ -175,7 +175,7 @@ def tell(fitted: CrowdClassifier, annotations: Annotations, output: Path) -> Non
     else:
         score = history["score"][history.best_epoch - 1]
         say(f"{len(history)} epochs; epoch {history.best_epoch} foretells held-out labels best ({score:.4f}): kept")
-    from ..outlook import outlook
+    from ..scoring.outlook import outlook
 
     say(outlook(result))
     print_table("Workers, best and worst", ["worker", "labels", "skill", "95 % interval", ""], worker_rows(result))

@@ -7,15 +7,15 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
-from ..registry import DEFAULT
-from .asking import USUAL, Asked, reads_votes
+from ..aggregate.registry import DEFAULT
 from .loading import is_run, load
 from .options import Force, Gold, GoldColumns, Json, Level, Order, Params, Seed, parse_grades, parse_params
-from .talk import bar, naming, print_json, print_table, progress, say, tell_ledger
+from .terminal import bar, naming, print_json, print_table, progress, say, tell_ledger
+from .vote_options import USUAL, Asked, reads_votes
 
 if TYPE_CHECKING:
-    from ..annotations import Annotations
-    from ..result import Result
+    from ..core.result import Result
+    from ..kinds.classes import Annotations
     from ..workers.study import Study
 
 FILES = ("quality.csv", "classes.csv", "confusions.csv", "agreement.csv", "flags.csv", "pairs.csv", "curve.csv",
@@ -83,9 +83,9 @@ def obtain(
     grades: dict[str, Any],
 ) -> tuple[Annotations, Result, Any]:
     """Votes, their result and gold: from a run folder, or by fitting the method to a file."""
-    from .. import registry
+    from ..aggregate import registry
+    from ..core.result import Result
     from ..io.votes import load_votes
-    from ..result import Result
     from ..workers.agreement import check_grades
 
     if is_run(votes, asked):
@@ -102,9 +102,9 @@ def obtain(
 
 def write(look: Study, annotations: Annotations, result: Result, folder: Path) -> None:
     """All tables as CSV."""
-    from ..errors import unwritable
-    from ..io.csvcells import to_csv
-    from ..tasks import contested
+    from ..core.errors import unwritable
+    from ..io.csv.cells import to_csv
+    from ..scoring.tasks import contested
     from ..workers.agreement import agreement_table
     from ..workers.flags import flag_table
     from ..workers.pairs import pair_table

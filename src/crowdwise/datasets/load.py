@@ -18,9 +18,9 @@ import numpy as np
 import numpy.typing as npt
 import polars as pl
 
-from ..annotations import Annotations
-from ..errors import DataError, LedgerWarning, ParameterError
+from ..core.errors import DataError, LedgerWarning, ParameterError
 from ..io.read import read, read_truth
+from ..kinds.classes import Annotations
 from .catalogue import CATALOGUE, FAMILIES, Card
 
 VARIABLE = "CROWDWISE_DATA"

@@ -21,8 +21,8 @@ from typing import Protocol
 import numpy as np
 import numpy.typing as npt
 
-from ..annotations import Annotations
-from ..errors import CrowdwiseWarning, DataError, ParameterError
+from ..core.errors import CrowdwiseWarning, DataError, ParameterError
+from ..kinds.classes import Annotations
 from ..maths.kernels import Workspace, stats_of
 from ..maths.ties import tie_shares
 

@@ -10,7 +10,7 @@ import zlib
 from collections.abc import Iterator
 from pathlib import Path
 
-from ..errors import DataError
+from ..core.errors import DataError
 from .sources import FREE, MOST_TIMES, Source, first_line, printable
 
 MOST_FILES = 20_000

@@ -10,7 +10,7 @@ from collections.abc import Sequence
 
 import polars as pl
 
-from ..errors import DataError, MissingDependencyError
+from ..core.errors import DataError, MissingDependencyError
 from .archives import member_names, members
 from .sources import Source, Table, first_line, starts_with
 

@@ -6,7 +6,7 @@ from collections.abc import Iterable
 
 import polars as pl
 
-from ..vocabulary import NUMERAL, short_numerals
+from ..core.vocabulary import NUMERAL, short_numerals
 
 
 def respell(labels: pl.Series, decimal_comma: bool) -> tuple[pl.Series, str | None]:

@@ -8,8 +8,8 @@ from pathlib import Path
 
 import polars as pl
 
-from ..errors import DataError
-from ..vocabulary import quote
+from ..core.errors import DataError
+from ..core.vocabulary import quote
 from .sources import FAULTS, FREE, MOST_TIMES, Source, Table, first_line
 
 # Rows that are free, and rows a byte beyond them: rows that differ at all do not pack as well as that.

@@ -9,14 +9,14 @@ from typing import Any
 
 import polars as pl
 
-from ..annotations import Annotations
-from ..errors import DataError, LedgerWarning
-from ..vocabulary import as_series, quote
-from .coding import Duplicates, UnknownClasses
-from .columns import TRUTH, TRUTH_OPTION
+from ..core.errors import DataError, LedgerWarning
+from ..core.intake.coding import Duplicates, UnknownClasses
+from ..core.intake.columns import TRUTH, TRUTH_OPTION
+from ..core.intake.missing import asking, reads_like_missing
+from ..core.vocabulary import as_series, quote
+from ..kinds.classes import Annotations
 from .formats.base import Multiple, Rejected
 from .formats.detect import detect
-from .missing import asking, reads_like_missing
 from .reading import FORMATS, Reading, choose_columns, read_all
 from .sources import open_source
 from .tables import format_of, table_of

@@ -11,12 +11,12 @@ from typing import Any
 
 import polars as pl
 
-from ..annotations import Annotations
-from ..errors import DataError, ParameterError
-from ..ledger import Ledger
-from ..vocabulary import quote
-from .coding import Duplicates, UnknownClasses, encode
-from .columns import TAKEN, VOTE, choose, values
+from ..core.errors import DataError, ParameterError
+from ..core.intake.coding import Duplicates, UnknownClasses, encode
+from ..core.intake.columns import TAKEN, VOTE, choose, values
+from ..core.ledger import Ledger
+from ..core.vocabulary import quote
+from ..kinds.classes import Annotations
 from .formats import FORMATS as EXPORTS
 from .formats import get
 from .formats.base import Ask, Control, Found, Item, Multiple, Rejected

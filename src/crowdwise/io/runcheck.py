@@ -8,7 +8,7 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
-from ..vocabulary import quote
+from ..core.vocabulary import quote
 from .npz import Header
 
 Arrays = Mapping[str, npt.NDArray[Any]]

@@ -8,8 +8,8 @@ from typing import Any
 
 import numpy as np
 
-from ..annotations import Annotations
-from ..errors import DataError, ParameterError
+from ..core.errors import DataError, ParameterError
+from ..kinds.classes import Annotations
 from .npz import FAULTS, read_npy
 from .sources import first_line, open_source, starts_with
 

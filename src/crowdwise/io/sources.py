@@ -16,7 +16,7 @@ from typing import IO, Protocol
 
 import polars as pl
 
-from ..errors import DataError
+from ..core.errors import DataError
 
 Source = Path | bytes
 # What polars raises on a file that is not what it should be; some damage makes it panic, which is no Exception.

@@ -9,10 +9,10 @@ from typing import Any
 import numpy as np
 import polars as pl
 
-from ..errors import DataError, unwritable
-from ..result import Result
-from ..vocabulary import quote
-from .jsontext import loads
+from ..core.errors import DataError, unwritable
+from ..core.result import Result
+from ..core.vocabulary import quote
+from .json.text import loads
 from .npz import FAULTS as ARRAY_FAULTS
 from .npz import read_npz
 from .parquet import read_names

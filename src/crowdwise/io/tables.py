@@ -8,10 +8,10 @@ from __future__ import annotations
 
 from pathlib import Path
 
-from ..errors import DataError
-from .csvfile import open_csv
+from ..core.errors import DataError
+from .csv.file import open_csv
 from .excel import open_excel
-from .jsonl import open_jsonl
+from .json.lines import open_jsonl
 from .parquet import open_parquet
 from .sources import Source, Table, open_source, printable
 

@@ -7,10 +7,10 @@ from pathlib import Path
 import numpy as np
 import polars as pl
 
-from ..annotations import Annotations
-from ..errors import DataError, unwritable
-from ..result import Result
-from .columns import VOTE
+from ..core.errors import DataError, unwritable
+from ..core.intake.columns import VOTE
+from ..core.result import Result
+from ..kinds.classes import Annotations
 from .parquet import NAMES, read_columns
 from .sources import printable
 

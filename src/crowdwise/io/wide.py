@@ -10,8 +10,8 @@ import numpy as np
 import numpy.typing as npt
 import polars as pl
 
-from ..errors import DataError, ParameterError
-from ..vocabulary import as_series, quote
+from ..core.errors import DataError, ParameterError
+from ..core.vocabulary import as_series, quote
 from .formats.base import Found
 from .tables import FORMATS, open_table
 
@@ -73,7 +73,7 @@ def _cells(matrix: Any) -> tuple[pl.Series, int, list[Any]]:
             raise DataError(f"a wide matrix has two dimensions (tasks × workers), got shape {matrix.shape}")
         cells = as_series(matrix.ravel(order="F"), "label")
         return cells, matrix.shape[0], list(range(matrix.shape[1]))
-    from .frames import to_polars
+    from ..core.intake.frames import to_polars
 
     frame = to_polars(matrix)
     return _stack(frame.get_columns()), frame.height, list(frame.columns)

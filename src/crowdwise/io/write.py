@@ -5,10 +5,10 @@ from __future__ import annotations
 import json
 from pathlib import Path
 
-from ..errors import unwritable
-from ..ledger import Ledger
-from ..result import Result
-from .csvcells import to_csv
+from ..core.errors import unwritable
+from ..core.ledger import Ledger
+from ..core.result import Result
+from .csv.cells import to_csv
 from .store import FILES, refuse_to_overwrite
 
 TABLES = ("labels.csv", "workers.csv", "confusion.csv", "ledger.json")

@@ -8,41 +8,41 @@ from __future__ import annotations
 from importlib import import_module
 from typing import TYPE_CHECKING, Any
 
-from ..errors import MissingDependencyError
+from ..core.errors import MissingDependencyError
 
 _HOMES = {
-    "CrowdBatch": "batch",
-    "Crowd": "crowd",
-    "CrowdData": "data",
+    "CrowdBatch": "feeding.batch",
+    "Crowd": "feeding.crowd",
+    "CrowdData": "feeding.data",
     "CrowdMethod": "method",
     "CrowdModel": "method",
     "Defaults": "method",
     "Output": "method",
     "Frozen": "nets",
     "make_net": "nets",
-    "Sweep": "sweep",
-    "train": "loop",
-    "History": "history",
-    "Callback": "callbacks",
-    "JsonLines": "callbacks",
-    "TensorBoard": "callbacks",
+    "Sweep": "training.sweep",
+    "train": "training.loop",
+    "History": "training.history",
+    "Callback": "training.callbacks",
+    "JsonLines": "training.callbacks",
+    "TensorBoard": "training.callbacks",
     "CrowdClassifier": "classifier",
     "Choice": "choice",
     "choose": "choice",
 }
 
 if TYPE_CHECKING:
-    from .batch import CrowdBatch
-    from .callbacks import Callback, JsonLines, TensorBoard
     from .choice import Choice, choose
     from .classifier import CrowdClassifier
-    from .crowd import Crowd
-    from .data import CrowdData
-    from .history import History
-    from .loop import train
+    from .feeding.batch import CrowdBatch
+    from .feeding.crowd import Crowd
+    from .feeding.data import CrowdData
     from .method import CrowdMethod, CrowdModel, Defaults, Output
     from .nets import Frozen, make_net
-    from .sweep import Sweep
+    from .training.callbacks import Callback, JsonLines, TensorBoard
+    from .training.history import History
+    from .training.loop import train
+    from .training.sweep import Sweep
 
 __all__ = [
     "Callback",

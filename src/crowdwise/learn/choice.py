@@ -11,8 +11,8 @@ from typing import Any
 
 import polars as pl
 
-from ..errors import ParameterError
-from ..registry import learner
+from ..aggregate.registry import learner
+from ..core.errors import ParameterError
 from .classifier import CrowdClassifier
 
 CANDIDATES = ("vanilla", "crowd_layer", "agg_net", "geo_crowd_net_f", "coin_net", "max_mig")

@@ -16,25 +16,25 @@ import polars as pl
 import torch
 from torch import nn
 
-from ..annotations import Annotations
-from ..errors import DataError, ParameterError
-from ..registry import learner
-from ..result import Result
-from ..vocabulary import lookup, quote
-from .callbacks import Callback
-from .crowd import Crowd
-from .data import CrowdData, FeatureError, as_features
+from ..aggregate.registry import learner
+from ..core.errors import DataError, ParameterError
+from ..core.result import Result
+from ..core.vocabulary import lookup, quote
+from ..kinds.classes import Annotations
 from .estimator import Estimator, not_fitted
-from .history import History
-from .loop import train
+from .feeding.crowd import Crowd
+from .feeding.data import CrowdData, FeatureError, as_features
+from .feeding.votes import annotations_for
 from .method import CrowdMethod, CrowdModel
 from .methods.known_confusion import aligned
 from .optimizers import make_optimizers
 from .outcome import outcome
 from .probe import last_linear
-from .selection import HeldOut, Kind, hold_out
-from .sweep import sweep_both
-from .votes import annotations_for
+from .training.callbacks import Callback
+from .training.history import History
+from .training.loop import train
+from .training.selection import HeldOut, Kind, hold_out
+from .training.sweep import sweep_both
 
 F8 = npt.NDArray[np.float64]
 

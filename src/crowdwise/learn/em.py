@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from torch import Tensor
 
-from .batch import CrowdBatch
-from .crowd import Crowd
+from .feeding.batch import CrowdBatch
+from .feeding.crowd import Crowd
 from .method import CrowdMethod, Output
 
 

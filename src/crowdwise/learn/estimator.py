@@ -9,8 +9,8 @@ from typing import Any, Self
 import numpy as np
 import numpy.typing as npt
 
-from ..errors import ParameterError
-from .data import FeatureError
+from ..core.errors import ParameterError
+from .feeding.data import FeatureError
 
 
 class Estimator:

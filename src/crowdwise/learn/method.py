@@ -11,12 +11,12 @@ from typing import Any, ClassVar, Self, cast
 import torch
 from torch import Tensor, nn
 
-from ..errors import DataError
-from .batch import CrowdBatch, at_least_single
-from .crowd import Crowd
+from ..core.errors import DataError
+from .feeding.batch import CrowdBatch, at_least_single
+from .feeding.crowd import Crowd
 from .probe import as_wanted, linear_layers, takes_whole_numbers
 from .probe import last_linear as last_linear  # it has always been found here
-from .sweep import Sweep
+from .training.sweep import Sweep
 
 
 @dataclass(frozen=True)

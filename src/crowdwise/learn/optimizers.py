@@ -9,7 +9,7 @@ import torch
 from torch import Tensor, nn
 from torch.optim import Optimizer
 
-from ..errors import ParameterError
+from ..core.errors import ParameterError
 from .method import CrowdModel
 from .tables import WorkerTable
 

@@ -9,15 +9,15 @@ import numpy.typing as npt
 import torch
 from torch import Tensor
 
-from ..annotations import Annotations
+from ..core.result import Result, versions
+from ..kinds.classes import Annotations
 from ..maths.skill import worker_skill
-from ..result import Result, versions
-from .crowd import Crowd
-from .data import CrowdData
+from .feeding.crowd import Crowd
+from .feeding.data import CrowdData
 from .method import CrowdMethod
-from .selection import hold_out
-from .sweep import sweep_both
 from .tables import expected_confusion
+from .training.selection import hold_out
+from .training.sweep import sweep_both
 
 if TYPE_CHECKING:
     from .classifier import CrowdClassifier

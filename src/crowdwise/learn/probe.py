@@ -9,7 +9,7 @@ from typing import Any
 import torch
 from torch import Tensor, nn
 
-from ..errors import ParameterError
+from ..core.errors import ParameterError
 
 _WHOLE = (torch.int32, torch.int64)  # what an embedding looks up
 

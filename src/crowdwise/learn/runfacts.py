@@ -11,7 +11,7 @@ import torch
 from torch import Tensor
 from torch.optim import Optimizer
 
-from .data import CrowdData
+from .feeding.data import CrowdData
 from .method import CrowdModel
 
 _ROWS = 64  # of the features, enough to tell one data set from another

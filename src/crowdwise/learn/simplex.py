@@ -5,7 +5,7 @@ from __future__ import annotations
 import torch
 from torch import Tensor
 
-from ..errors import ParameterError
+from ..core.errors import ParameterError
 
 
 def clip_simplex(p: Tensor, most: float) -> Tensor:

@@ -13,17 +13,17 @@ from safetensors import SafetensorError
 from safetensors.torch import load_file
 from torch import Tensor, nn
 
-from ..errors import CrowdwiseError, DataError, ParameterError
+from ..core.errors import CrowdwiseError, DataError, ParameterError
+from ..core.result import Result
+from ..core.vocabulary import quote
 from ..io.parquet import NAMES, read_columns
 from ..io.sources import first_line
 from ..io.store import read_json
-from ..result import Result
-from ..vocabulary import quote
-from .checkpoint import save_tensors
-from .crowd import Crowd
 from .estimator import not_fitted
-from .history import History
+from .feeding.crowd import Crowd
 from .method import CrowdModel
+from .training.checkpoint import save_tensors
+from .training.history import History
 
 if TYPE_CHECKING:
     from .classifier import CrowdClassifier

@@ -9,11 +9,11 @@ import torch
 import torch.nn.functional as F
 from torch import Tensor, nn
 
-from ..annotations import Annotations
-from ..errors import ParameterError
-from ..result import Result
-from .batch import CrowdBatch
-from .crowd import Crowd
+from ..core.errors import ParameterError
+from ..core.result import Result
+from ..kinds.classes import Annotations
+from .feeding.batch import CrowdBatch
+from .feeding.crowd import Crowd
 from .simplex import log_mean
 
 # From this many numbers on, a dense gradient and a dense step of Adam cost more than the batch itself.
@@ -144,7 +144,7 @@ def expected_confusion(crowd: Crowd, posterior: Tensor, strength: float = 1.0) -
 
 def dawid_skene(crowd: Crowd, *, max_iter: int = 50, tol: float = 1e-4) -> Result:
     """What the labels alone say."""
-    from ..aggregate.dawid_skene import DawidSkene
+    from ..aggregate.confusion.dawid_skene import DawidSkene
 
     return DawidSkene(max_iter=max_iter, tol=tol).fit(annotations_of(crowd))
 

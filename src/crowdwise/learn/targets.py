@@ -6,7 +6,7 @@ from typing import Literal
 
 from torch import Tensor
 
-from .batch import CrowdBatch
+from .feeding.batch import CrowdBatch
 
 
 def vote_targets(batch: CrowdBatch, n_classes: int, targets: Literal["soft", "hard"]) -> Tensor:

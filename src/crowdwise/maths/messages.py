@@ -21,7 +21,7 @@ from .logspace import normalise_rows, segment_sum
 from .order import offsets
 
 if TYPE_CHECKING:
-    from ..annotations import Annotations
+    from ..kinds.classes import Annotations
 
 F8 = npt.NDArray[np.float64]
 I8 = npt.NDArray[np.int64]

@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 import numpy.typing as npt
 
-from ..annotations import Annotations
+from ..kinds.classes import Annotations
 from .kernels import COMPILED_FROM
 from .logspace import normalise_rows, segment_sum
 

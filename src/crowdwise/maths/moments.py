@@ -13,10 +13,10 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 import numpy.typing as npt
 
-from ..errors import DataError
+from ..core.errors import DataError
 
 if TYPE_CHECKING:
-    from ..annotations import Annotations
+    from ..kinds.classes import Annotations
 
 F8 = npt.NDArray[np.float64]
 I8 = npt.NDArray[np.int64]

@@ -13,14 +13,14 @@ from collections.abc import Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from ..errors import DataError, unwritable
+from ..core.errors import DataError, unwritable
 
 if TYPE_CHECKING:
     import polars as pl
 
-    from ..annotations import Annotations
-    from ..maths.chance import Level
-    from ..result import Result
+    from ..core.result import Result
+    from ..kinds.classes import Annotations
+    from ..maths.agreement import Level
 
 __all__ = ["render", "write"]
 

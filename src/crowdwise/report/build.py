@@ -10,15 +10,19 @@ import numpy as np
 import polars as pl
 from markupsafe import Markup
 
-from .. import registry, tasks
-from ..annotations import Annotations
-from ..maths.chance import Level
-from ..needs import needs
-from ..result import Result
+from ..aggregate import registry
+from ..core.result import Result
+from ..kinds.classes import Annotations
+from ..maths.agreement import Level
+from ..scoring import tasks
+from ..scoring.needs import needs
 from ..workers.agreement import Coefficient, agreement_table
 from ..workers.flags import flag_table
 from ..workers.study import Study, study
-from . import charts, course, crew, doubt, svg
+from . import charts, svg
+from . import over_time as course
+from . import tasks as doubt
+from . import workers as crew
 from .calibration import Calibration, calibration
 from .downloads import Download, downloads
 from .pairs import Pairs, pairs

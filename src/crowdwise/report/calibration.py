@@ -10,10 +10,10 @@ import polars as pl
 from markupsafe import Markup
 
 from ..aggregate.gold import as_gold
-from ..annotations import Annotations
-from ..metrics import BINS, Evaluation, evaluate
-from ..result import Result
-from ..tasks import suspected_gold
+from ..core.result import Result
+from ..kinds.classes import Annotations
+from ..scoring.evaluate import BINS, Evaluation, evaluate
+from ..scoring.tasks import suspected_gold
 from .charts import Bin, reliability
 from .svg import NOTHING
 

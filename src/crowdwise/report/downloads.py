@@ -10,7 +10,7 @@ from dataclasses import dataclass
 import polars as pl
 import polars.selectors as cs
 
-from ..io.csvcells import to_csv
+from ..io.csv.cells import to_csv
 
 # All files together, in characters of the page; digits that a number keeps.
 BUDGET = 3_500_000

@@ -11,8 +11,8 @@ import numpy.typing as npt
 import polars as pl
 from markupsafe import Markup
 
-from ..annotations import Annotations
-from ..result import Result
+from ..core.result import Result
+from ..kinds.classes import Annotations
 from ..workers.flags import Flag
 from ..workers.pairs import pair_table
 from . import svg

@@ -11,11 +11,11 @@ import numpy as np
 import polars as pl
 from markupsafe import Markup
 
-from ..annotations import Annotations
-from ..metrics import Evaluation
-from ..needs import SAFE, Needs
-from ..outlook import outlook
-from ..result import Result
+from ..core.result import Result
+from ..kinds.classes import Annotations
+from ..scoring.evaluate import Evaluation
+from ..scoring.needs import SAFE, Needs
+from ..scoring.outlook import outlook
 from ..workers.agreement import Coefficient
 from ..workers.flags import NAMES, Flag
 from . import svg

@@ -7,8 +7,8 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from ..errors import ParameterError
-from ..vocabulary import Codes
+from ..core.errors import ParameterError
+from ..core.vocabulary import Codes
 from . import checks
 from .distinct import Table, distinct_rows
 from .regular import regular_rows

@@ -12,7 +12,7 @@ from typing import ClassVar, Literal
 
 import numpy as np
 
-from ..errors import ParameterError
+from ..core.errors import ParameterError
 from . import checks
 from .groups import F8, Group, Setting, coins
 

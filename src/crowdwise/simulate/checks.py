@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import numpy as np
 
-from ..errors import ParameterError
+from ..core.errors import ParameterError
 
 
 def whole(name: str, value: int, *, low: int = 0, high: int | None = None) -> None:

@@ -8,10 +8,10 @@ from typing import Any
 import numpy as np
 import polars as pl
 
-from ..annotations import Annotations
-from ..errors import ParameterError
-from ..ledger import Ledger
-from ..vocabulary import Codes, as_series, sorted_vocabulary
+from ..core.errors import ParameterError
+from ..core.ledger import Ledger
+from ..core.vocabulary import Codes, as_series, sorted_vocabulary
+from ..kinds.classes import Annotations
 from . import checks
 from .assignment import Assignment, Pairs
 from .groups import F8, Group, Setting

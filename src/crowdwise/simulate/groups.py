@@ -14,7 +14,7 @@ from typing import ClassVar
 import numpy as np
 import numpy.typing as npt
 
-from ..errors import ParameterError
+from ..core.errors import ParameterError
 from . import checks
 
 F8 = npt.NDArray[np.float64]

@@ -9,9 +9,9 @@ import numpy as np
 import numpy.typing as npt
 import polars as pl
 
-from ..annotations import Annotations
-from ..errors import unwritable
-from ..vocabulary import Codes
+from ..core.errors import unwritable
+from ..core.vocabulary import Codes
+from ..kinds.classes import Annotations
 
 F8 = npt.NDArray[np.float64]
 FILES = ("labels.csv", "truth.csv", "workers.csv", "features.npz")
@@ -69,7 +69,7 @@ class Crowd:
 
         Files that are there already are only overwritten with `force`.
         """
-        from ..io.csvcells import to_csv
+        from ..io.csv.cells import to_csv
         from ..io.store import refuse_to_overwrite
 
         folder = Path(folder)

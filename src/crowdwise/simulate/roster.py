@@ -7,7 +7,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from ..errors import ParameterError
+from ..core.errors import ParameterError
 from .attacks import Colluder, Copier
 from .groups import F8, Group, Setting
 

@@ -6,7 +6,7 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from difflib import get_close_matches
 
-from ..errors import ParameterError
+from ..core.errors import ParameterError
 from . import checks
 from .assignment import Assignment, HeavyTailed, MissingAtRandom, PerTask, Regular
 from .attacks import Adversary, Colluder, Constant, Copier, Guesser

@@ -8,8 +8,8 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
-from ..errors import ParameterError
-from ..vocabulary import Codes
+from ..core.errors import ParameterError
+from ..core.vocabulary import Codes
 from . import checks
 from .groups import F8
 

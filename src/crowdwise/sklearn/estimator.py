@@ -8,11 +8,11 @@ from typing import Any, Self
 import numpy as np
 import numpy.typing as npt
 
-from ..annotations import Annotations
-from ..errors import MissingDependencyError
+from ..aggregate.registry import DEFAULT, method
+from ..core.errors import MissingDependencyError
+from ..core.result import Result
+from ..kinds.classes import Annotations
 from ..maths.ties import winners
-from ..registry import DEFAULT, method
-from ..result import Result
 from .shapes import InputError, Wide, dress, dress_proba, is_long
 
 try:

@@ -8,8 +8,8 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
-from ..annotations import Annotations
-from ..errors import DataError
+from ..core.errors import DataError
+from ..kinds.classes import Annotations
 
 F8 = npt.NDArray[np.float64]
 

@@ -11,6 +11,9 @@ Every function takes (Annotations, Result), never a method object, and returns t
 
 from __future__ import annotations
 
+from ..audit.groups import dependence_groups
+from ..audit.outliers import agreement_outliers, robust_outliers
+from ..audit.removal import Removal, drop_flagged
 from .agreement import Coefficient, agreement, agreement_table, krippendorff_alpha
 from .coaching import coachable
 from .colluders import collusion_flags
@@ -18,12 +21,9 @@ from .confusions import class_table, confusion_table
 from .covariance import covariance_flags
 from .drift import drift_flags, learning_curve
 from .flags import Flag, flag_table
-from .groups import dependence_groups
-from .outliers import agreement_outliers, robust_outliers
 from .pairs import pair_table
 from .quality import quality
 from .ranking import best_first, worst_first
-from .removal import Removal, drop_flagged
 from .spammers import spammer_flags
 from .study import Study, study
 

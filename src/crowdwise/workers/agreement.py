@@ -15,12 +15,12 @@ import numpy as np
 import numpy.typing as npt
 import polars as pl
 
-from ..annotations import Annotations
-from ..errors import DataError, ParameterError
-from ..maths import chance
+from ..core.errors import DataError, ParameterError
+from ..core.vocabulary import quote
+from ..kinds.classes import Annotations
+from ..maths import agreement as chance
+from ..maths.agreement import LEVELS, Level, Sums
 from ..maths.bootstrap import MAX_BLOCKS, bootstrap_interval, random_blocks
-from ..maths.chance import LEVELS, Level, Sums
-from ..vocabulary import quote
 
 F8 = npt.NDArray[np.float64]
 

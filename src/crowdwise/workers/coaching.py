@@ -10,9 +10,9 @@ from __future__ import annotations
 import numpy as np
 import numpy.typing as npt
 
-from ..annotations import Annotations
+from ..core.result import Result
+from ..kinds.classes import Annotations
 from ..maths.skill import PRIOR_STRENGTH, effective_n
-from ..result import Result
 from .confusions import cells_of
 from .flags import Flag, examples
 from .judgement import Judgement

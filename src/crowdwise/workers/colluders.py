@@ -16,8 +16,8 @@ from functools import partial
 import numpy as np
 import numpy.typing as npt
 
-from ..annotations import Annotations
-from ..result import Result
+from ..core.result import Result
+from ..kinds.classes import Annotations
 from .alone import Alone, alone
 from .copying import Ring, find_ring
 from .flags import Flag, examples

@@ -9,9 +9,9 @@ import numpy as np
 import numpy.typing as npt
 import polars as pl
 
-from ..annotations import Annotations
+from ..core.result import Result
+from ..kinds.classes import Annotations
 from ..maths.skill import Skill, effective_n, share_interval
-from ..result import Result
 from .judgement import Judgement
 
 F8 = npt.NDArray[np.float64]

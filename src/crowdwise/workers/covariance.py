@@ -15,7 +15,7 @@ from dataclasses import dataclass
 import numpy as np
 import numpy.typing as npt
 
-from ..annotations import Annotations
+from ..kinds.classes import Annotations
 from ..maths.lowrank import complete
 from ..maths.moments import Pairs, pairs
 from .flags import Flag

@@ -13,10 +13,10 @@ import numpy as np
 import numpy.typing as npt
 import polars as pl
 
-from ..annotations import Annotations
-from ..errors import DataError
+from ..core.errors import DataError
+from ..core.result import Result
+from ..kinds.classes import Annotations
 from ..maths.discovery import adjusted
-from ..result import Result
 from .flags import Flag, examples
 from .judgement import Judgement
 from .timing import in_time

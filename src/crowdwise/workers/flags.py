@@ -13,7 +13,7 @@ import numpy as np
 import numpy.typing as npt
 import polars as pl
 
-from ..annotations import Annotations
+from ..kinds.classes import Annotations
 
 # What a flag can be called, and what it means for people.
 NAMES = {

@@ -15,10 +15,10 @@ from typing import TYPE_CHECKING
 import numpy as np
 import numpy.typing as npt
 
-from ..annotations import Annotations
-from ..errors import DataError
+from ..core.errors import DataError
+from ..core.result import Result
+from ..kinds.classes import Annotations
 from ..maths.logspace import normalise_rows
-from ..result import Result
 
 if TYPE_CHECKING:
     from .spammers import Suspicion
@@ -133,7 +133,7 @@ class Judgement:
 
 def _judges_itself(method: str) -> bool:
     """Whether a method has a way of its own to judge tasks, beyond confusions."""
-    from .. import registry
+    from ..aggregate import registry
     from ..aggregate.base import Aggregator
 
     return method in registry.METHODS and registry.get(method).judge is not Aggregator.judge

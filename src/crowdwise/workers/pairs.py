@@ -11,9 +11,9 @@ import numpy as np
 import numpy.typing as npt
 import polars as pl
 
-from ..annotations import Annotations
-from ..errors import CostWarning
-from ..maths import chance
+from ..core.errors import CostWarning
+from ..kinds.classes import Annotations
+from ..maths import agreement as chance
 from ..maths.moments import Pairs, SparsePairs, rows_that_meet, sparse_pairs
 
 if TYPE_CHECKING:

@@ -13,10 +13,10 @@ import numpy.typing as npt
 import polars as pl
 
 from ..aggregate.gold import as_gold
-from ..annotations import Annotations
-from ..maths import channel
+from ..core.result import Result
+from ..kinds.classes import Annotations
+from ..maths import information as channel
 from ..maths.skill import effective_n
-from ..result import Result
 from .drift import alarms
 from .judgement import Judgement
 from .scores import spammer_scores

@@ -17,7 +17,7 @@ from collections.abc import Callable
 import numpy as np
 import numpy.typing as npt
 
-from ..maths import channel
+from ..maths import information as channel
 from .confusions import cells_of
 from .judgement import Judgement
 

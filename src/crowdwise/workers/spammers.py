@@ -20,10 +20,10 @@ import numpy as np
 import numpy.typing as npt
 from scipy.special import gammaln
 
-from ..annotations import Annotations
+from ..core.result import Result
+from ..kinds.classes import Annotations
 from ..maths.dirichlet import log_evidence, log_mean
 from ..maths.logspace import normalise_rows
-from ..result import Result
 from .flags import Flag, examples
 from .following import FOLLOWS, follows_others
 from .judgement import Judgement

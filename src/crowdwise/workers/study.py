@@ -9,10 +9,10 @@ from typing import Any
 import polars as pl
 
 from ..aggregate.cost import too_thin
-from ..annotations import Annotations
-from ..errors import DataError
-from ..maths.chance import Level
-from ..result import Result
+from ..core.errors import DataError
+from ..core.result import Result
+from ..kinds.classes import Annotations
+from ..maths.agreement import Level
 from . import colluders, drift, spammers
 from .agreement import Coefficient, agreement
 from .coaching import coachable_of

@@ -5,7 +5,7 @@ from __future__ import annotations
 import numpy as np
 import numpy.typing as npt
 
-from ..annotations import Annotations
+from ..kinds.classes import Annotations
 
 F8 = npt.NDArray[np.float64]
 I8 = npt.NDArray[np.int64]

@@ -6,7 +6,7 @@ from collections.abc import Callable
 from functools import wraps
 from typing import Any, TypeVar
 
-from ...errors import CrowdwiseError, DataError, ParameterError
+from ...core.errors import CrowdwiseError, DataError, ParameterError
 
 F = TypeVar("F", bound=Callable[..., Any])
 

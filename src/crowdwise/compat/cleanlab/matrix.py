@@ -11,10 +11,10 @@ import numpy.typing as npt
 import pandas as pd
 import polars as pl
 
-from ...aggregate.crowdlab import between_0_and_1
-from ...annotations import Annotations
-from ...errors import CrowdwiseWarning
-from ...ledger import Ledger
+from ...aggregate.ensemble.crowdlab import between_0_and_1
+from ...core.errors import CrowdwiseWarning
+from ...core.ledger import Ledger
+from ...kinds.classes import Annotations
 from .errors import LabelsError
 
 F8 = npt.NDArray[np.float64]

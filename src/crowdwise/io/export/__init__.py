@@ -9,10 +9,10 @@ from importlib import import_module
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from ...errors import ParameterError, unwritable
+from ...core.errors import ParameterError, unwritable
 
 if TYPE_CHECKING:
-    from ...result import Result
+    from ...core.result import Result
     from ..reading import Reading
 
 # name -> "module:function", imported when it is needed. A function takes what is to be written, and where to.

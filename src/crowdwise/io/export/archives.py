@@ -12,7 +12,7 @@ from xml.sax.saxutils import escape, quoteattr
 
 import polars as pl
 
-from ...errors import DataError
+from ...core.errors import DataError
 from .rows import Row, by_worker
 
 if TYPE_CHECKING:

@@ -8,10 +8,10 @@ from typing import TYPE_CHECKING
 import numpy as np
 import polars as pl
 
-from ..csvcells import to_csv
+from ..csv.cells import to_csv
 
 if TYPE_CHECKING:
-    from ...result import Result
+    from ...core.result import Result
 
 
 def write_csv(result: Result, path: Path) -> tuple[str, ...]:

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING
 import polars as pl
 
 if TYPE_CHECKING:
-    from ...result import Result
+    from ...core.result import Result
 
 # `datasets` takes the features from the head of README.md; class names are quoted as JSON, which YAML reads too.
 _CARD = """---

@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING, Any
 
 import polars as pl
 
-from ..csvcells import to_csv
+from ..csv.cells import to_csv
 from ..formats.base import Control
 from .rows import OBJECT, Row, as_id, by_item, gold_of, models_of, moment, write_json_array
 

@@ -10,11 +10,11 @@ import numpy as np
 import numpy.typing as npt
 import polars as pl
 
-from ...errors import DataError
-from ..csvcells import to_csv
+from ...core.errors import DataError
+from ..csv.cells import to_csv
 
 if TYPE_CHECKING:
-    from ...annotations import Annotations
+    from ...kinds.classes import Annotations
     from ..reading import Reading
 
 MOST_CELLS = 2**31

@@ -7,8 +7,8 @@ from typing import TYPE_CHECKING
 
 import polars as pl
 
-from ...errors import DataError
-from ..csvcells import to_csv
+from ...core.errors import DataError
+from ..csv.cells import to_csv
 from .rows import frame_of, gold_of, moment, rows, write_jsonl
 
 if TYPE_CHECKING:

@@ -13,7 +13,7 @@ from .label_studio import CONTROL, names_only, result_of
 from .rows import OBJECT, as_id, write_json_array
 
 if TYPE_CHECKING:
-    from ...result import Result
+    from ...core.result import Result
     from ..reading import Reading
 
 

@@ -13,7 +13,7 @@ import polars as pl
 from ..formats.base import Item
 
 if TYPE_CHECKING:
-    from ...annotations import Annotations
+    from ...kinds.classes import Annotations
     from ..reading import Reading
 
 Row = dict[str, Any]

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 
 import polars as pl
 
-from ..csvcells import to_csv
+from ..csv.cells import to_csv
 from .rows import frame_of
 
 if TYPE_CHECKING:

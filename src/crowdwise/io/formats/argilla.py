@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 from typing import Any
 
-from ...errors import DataError
+from ...core.errors import DataError
 from ..sources import Source
 from .base import NO_ANSWER, SURE, Ask, Found, Guess, Head, Rows
 from .cells import number, text, texts

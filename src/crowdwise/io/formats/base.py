@@ -10,8 +10,8 @@ from typing import Any, Literal, Protocol
 import numpy as np
 import polars as pl
 
-from ...errors import DataError, ParameterError
-from ...vocabulary import quote
+from ...core.errors import DataError, ParameterError
+from ...core.vocabulary import quote
 from ..sources import Source
 
 Multiple = Literal["error", "join", "drop"]

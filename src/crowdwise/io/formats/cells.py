@@ -8,7 +8,7 @@ import re
 from datetime import datetime
 from typing import Any
 
-from ...errors import DataError
+from ...core.errors import DataError
 from .base import NAN
 
 # Mechanical Turk writes Mon Nov 15 10:00:00 PST 2026, with names for a few American time zones.

@@ -6,8 +6,8 @@ import re
 
 import polars as pl
 
-from ...errors import DataError
-from ..csvfile import open_csv
+from ...core.errors import DataError
+from ..csv.file import open_csv
 from ..parquet import open_parquet
 from ..sources import Source
 from .base import LIKELY, Ask, Found, Guess, Head

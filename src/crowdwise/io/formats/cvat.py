@@ -6,7 +6,7 @@ from pathlib import PurePosixPath
 from typing import Any
 from xml.parsers import expat
 
-from ...errors import DataError
+from ...core.errors import DataError
 from ..archives import members
 from ..sources import Source, chunks, first_line, printable, starts_with
 from .base import NO_ANSWER, SURE, Ask, Found, Guess, Head, Rows

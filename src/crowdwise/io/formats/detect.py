@@ -7,10 +7,10 @@ import io
 from pathlib import Path
 from typing import Any
 
-from ...errors import DataError
+from ...core.errors import DataError
 from ..archives import member_names, members
-from ..csvfile import open_csv
-from ..jsonstream import objects
+from ..csv.file import open_csv
+from ..json.stream import objects
 from ..parquet import open_parquet
 from ..sources import Source, starts_with, text_source
 from . import FORMATS, get

@@ -5,9 +5,9 @@ from __future__ import annotations
 from pathlib import PurePosixPath
 from typing import Any
 
-from ...errors import DataError
+from ...core.errors import DataError
 from ..archives import members
-from ..jsonstream import objects
+from ..json.stream import objects
 from ..sources import Source, printable
 from .base import LIKELY, NO_ANSWER, Ask, Found, Guess, Head, Rows
 from .cells import text, texts

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from typing import Any
 
-from ...errors import DataError
-from ...vocabulary import quote
+from ...core.errors import DataError
+from ...core.vocabulary import quote
 from ..sources import Source
 from .base import LIKELY, NO_ANSWER, Ask, Found, Guess, Head, Rows
 from .cells import text

@@ -5,9 +5,9 @@ from __future__ import annotations
 from collections.abc import Iterator
 from typing import Any
 
-from ...errors import DataError, ParameterError
-from ...vocabulary import quote
-from ..jsonstream import objects
+from ...core.errors import DataError, ParameterError
+from ...core.vocabulary import quote
+from ..json.stream import objects
 from ..sources import Source
 from .base import NO_ANSWER, SKIPPED, SURE, TRUTH, Ask, Control, Found, Guess, Head, Item, Rows
 from .cells import moment, number, text, texts

@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-from ...errors import DataError
-from ..csvfile import open_csv
+from ...core.errors import DataError
+from ..csv.file import open_csv
 from ..sources import Source
 from .base import SURE, Ask, Found, Guess, Head, Rows
 from .label_studio_flat import add, choose_question, finish, questions

@@ -9,10 +9,10 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable, Iterator
 from typing import Any
 
-from ...errors import DataError
-from ...ledger import BLANK
-from ...vocabulary import quote
-from ..jsontext import loads
+from ...core.errors import DataError
+from ...core.ledger import BLANK
+from ...core.vocabulary import quote
+from ..json.text import loads
 from .base import NO_ANSWER, Ask, Control, Found, Item, Rows
 from .cells import moment, number, text, texts
 from .label_studio import CHOICES, UNSUPPORTED, labels

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from ..jsonstream import objects
+from ..json.stream import objects
 from ..sources import Source
 from .base import SURE, Ask, Found, Guess, Head, Rows
 from .label_studio_flat import add, choose_question, finish, questions

@@ -4,9 +4,9 @@ from __future__ import annotations
 
 from typing import Any
 
-from ...errors import DataError
-from ...vocabulary import quote
-from ..jsonstream import objects
+from ...core.errors import DataError
+from ...core.vocabulary import quote
+from ..json.stream import objects
 from ..sources import Source
 from .base import LIKELY, NO_ANSWER, Ask, Found, Guess, Head, Rows
 from .cells import moment, number, text, texts

@@ -7,11 +7,11 @@ import re
 from collections.abc import Iterator
 from typing import Any
 
-from ...errors import DataError
-from ...ledger import BLANK
-from ...vocabulary import quote
-from ..csvfile import open_csv
-from ..jsontext import loads
+from ...core.errors import DataError
+from ...core.ledger import BLANK
+from ...core.vocabulary import quote
+from ..csv.file import open_csv
+from ..json.text import loads
 from ..sources import Source
 from .base import NO_ANSWER, REJECTED, SURE, Ask, Found, Guess, Head, Rows
 from .cells import moment, number

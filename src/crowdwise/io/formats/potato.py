@@ -6,9 +6,9 @@ from collections.abc import Iterator
 from pathlib import PurePosixPath
 from typing import Any
 
-from ...errors import DataError
+from ...core.errors import DataError
 from ..archives import members
-from ..jsonstream import objects
+from ..json.stream import objects
 from ..sources import Source, printable, starts_with
 from .base import SURE, Ask, Found, Guess, Head, Rows
 from .cells import number, text

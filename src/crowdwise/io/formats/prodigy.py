@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from typing import Any
 
-from ...errors import DataError
-from ..jsonstream import objects
+from ...core.errors import DataError
+from ..json.stream import objects
 from ..sources import Source
 from .base import NO_ANSWER, SKIPPED, SURE, Ask, Found, Guess, Head, Rows
 from .cells import number, text, texts

@@ -8,10 +8,10 @@ from typing import Any
 
 import polars as pl
 
-from ...errors import DataError
-from ...vocabulary import quote
-from ..jsonstream import objects
-from ..jsontext import loads
+from ...core.errors import DataError
+from ...core.vocabulary import quote
+from ..json.stream import objects
+from ..json.text import loads
 from ..parquet import refuse_bomb
 from ..sources import FAULTS, Source, first_line, starts_with
 

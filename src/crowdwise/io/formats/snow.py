@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
-from ...errors import DataError
-from ...ledger import BLANK
-from ..csvfile import open_csv
+from ...core.errors import DataError
+from ...core.ledger import BLANK
+from ..csv.file import open_csv
 from ..sources import Source
 from .base import NO_ANSWER, SURE, Ask, Found, Guess, Head, Rows
 

@@ -4,10 +4,10 @@ from __future__ import annotations
 
 import json
 
-from ...errors import DataError
-from ...ledger import BLANK
-from ...vocabulary import quote
-from ..csvfile import open_csv
+from ...core.errors import DataError
+from ...core.ledger import BLANK
+from ...core.vocabulary import quote
+from ..csv.file import open_csv
 from ..sources import Source
 from .base import NO_ANSWER, REJECTED, SKIPPED, SURE, Ask, Found, Guess, Head, Rows
 from .cells import moment

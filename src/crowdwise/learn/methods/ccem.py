@@ -13,8 +13,8 @@ from typing import Literal
 
 from torch import Tensor
 
-from ..batch import CrowdBatch
-from ..crowd import Crowd
+from ..feeding.batch import CrowdBatch
+from ..feeding.crowd import Crowd
 from ..method import CrowdMethod, Defaults, Output
 from ..tables import ConfusionTable, Start, starting_logits
 

@@ -19,13 +19,13 @@ from typing import Any
 import torch
 from torch import Tensor, nn
 
-from ..batch import CrowdBatch
-from ..crowd import Crowd
-from ..data import CrowdData
-from ..loop import train
+from ..feeding.batch import CrowdBatch
+from ..feeding.crowd import Crowd
+from ..feeding.data import CrowdData
 from ..method import CrowdMethod, CrowdModel, Defaults, Output
 from ..optimizers import make_optimizers
 from ..tables import ConfusionTable, Start, WorkerTable, starting_logits
+from ..training.loop import train
 from .geo_crowd_net_f import output_volume
 
 EPS = 1e-10

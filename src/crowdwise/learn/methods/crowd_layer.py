@@ -15,9 +15,9 @@ from typing import Literal
 import torch
 from torch import Tensor, nn
 
-from ...errors import ParameterError
-from ..batch import CrowdBatch
-from ..crowd import Crowd
+from ...core.errors import ParameterError
+from ..feeding.batch import CrowdBatch
+from ..feeding.crowd import Crowd
 from ..method import CrowdMethod, Defaults, Output
 from ..tables import WorkerTable, starting_logits
 

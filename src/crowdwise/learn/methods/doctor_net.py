@@ -13,10 +13,10 @@ from __future__ import annotations
 import torch
 from torch import Tensor
 
-from ..batch import CrowdBatch
-from ..crowd import Crowd
-from ..heads import WorkerHeads
+from ..feeding.batch import CrowdBatch
+from ..feeding.crowd import Crowd
 from ..method import CrowdMethod, Defaults, Output
+from ..nets.heads import WorkerHeads
 
 # Tasks × workers × classes that are in memory at once when all heads speak.
 CHUNK = 2_000_000

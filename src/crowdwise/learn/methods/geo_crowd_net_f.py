@@ -12,11 +12,11 @@ from __future__ import annotations
 
 from torch import Tensor
 
-from ..batch import CrowdBatch
-from ..crowd import Crowd
+from ..feeding.batch import CrowdBatch
+from ..feeding.crowd import Crowd
 from ..method import CrowdMethod, Defaults, Output
-from ..processes import gather
 from ..tables import ConfusionTable, Start, starting_logits
+from ..training.processes import gather
 from ..volume import log_volume
 
 

@@ -12,8 +12,8 @@ from __future__ import annotations
 
 from torch import Tensor
 
-from ..batch import CrowdBatch
-from ..crowd import Crowd
+from ..feeding.batch import CrowdBatch
+from ..feeding.crowd import Crowd
 from ..method import CrowdMethod, Defaults, Output
 from ..tables import ConfusionTable, Start, starting_logits
 from ..volume import log_volume

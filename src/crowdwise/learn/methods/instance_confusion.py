@@ -16,11 +16,11 @@ import torch
 import torch.nn.functional as F
 from torch import Tensor
 
-from ...errors import ParameterError
-from ..batch import CrowdBatch
-from ..crowd import Crowd
-from ..heads import WorkerHeads
+from ...core.errors import ParameterError
+from ..feeding.batch import CrowdBatch
+from ..feeding.crowd import Crowd
 from ..method import CrowdMethod, Defaults, Output
+from ..nets.heads import WorkerHeads
 from ..tables import WorkerTable
 
 

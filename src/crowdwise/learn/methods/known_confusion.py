@@ -17,11 +17,11 @@ import polars as pl
 import torch
 from torch import Tensor
 
-from ...errors import DataError, ParameterError
-from ...result import Result
-from ...vocabulary import lookup, quote
-from ..batch import CrowdBatch
-from ..crowd import Crowd
+from ...core.errors import DataError, ParameterError
+from ...core.result import Result
+from ...core.vocabulary import lookup, quote
+from ..feeding.batch import CrowdBatch
+from ..feeding.crowd import Crowd
 from ..method import CrowdMethod, Defaults, Output
 
 F8 = npt.NDArray[np.float64]

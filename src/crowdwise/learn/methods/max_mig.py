@@ -18,12 +18,12 @@ import torch
 from torch import Tensor, nn
 
 from ...aggregate.base import check_number
-from ...errors import ParameterError
-from ..batch import CrowdBatch
-from ..crowd import Crowd
+from ...core.errors import ParameterError
+from ..feeding.batch import CrowdBatch
+from ..feeding.crowd import Crowd
 from ..method import CrowdMethod, Defaults, Output
-from ..processes import gather
 from ..tables import WorkerTable, dawid_skene
+from ..training.processes import gather
 
 Divergence = Literal["kl", "chi2", "js"]
 Prior = Literal["uniform", "votes", "dawid_skene", "learnt"]

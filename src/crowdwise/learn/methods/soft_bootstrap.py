@@ -12,9 +12,9 @@ from typing import Literal
 
 from torch import Tensor
 
-from ...errors import ParameterError
-from ..batch import CrowdBatch
-from ..crowd import Crowd
+from ...core.errors import ParameterError
+from ..feeding.batch import CrowdBatch
+from ..feeding.crowd import Crowd
 from ..method import CrowdMethod, Defaults, Output
 from ..targets import vote_targets
 

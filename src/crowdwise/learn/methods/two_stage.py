@@ -14,9 +14,9 @@ from typing import Any
 import torch
 from torch import Tensor
 
-from ... import registry
-from ..crowd import Crowd
+from ...aggregate import registry
 from ..em import EMMethod
+from ..feeding.crowd import Crowd
 from ..method import Defaults
 from ..simplex import rows_to_one
 from ..tables import annotations_of

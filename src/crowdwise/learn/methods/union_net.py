@@ -16,9 +16,9 @@ import torch
 from torch import Tensor
 from torch.utils.checkpoint import checkpoint
 
-from ...errors import ParameterError
-from ..batch import CrowdBatch
-from ..crowd import Crowd
+from ...core.errors import ParameterError
+from ..feeding.batch import CrowdBatch
+from ..feeding.crowd import Crowd
 from ..method import CrowdMethod, Defaults, Output
 from ..tables import Start, WorkerTable, starting_logits
 

@@ -20,10 +20,10 @@ import torch
 from torch import Tensor
 
 from ...aggregate.base import check_number
-from ..batch import CrowdBatch
-from ..crowd import Crowd
+from ..feeding.batch import CrowdBatch
+from ..feeding.crowd import Crowd
 from ..method import Output
-from ..processes import add_up
+from ..training.processes import add_up
 from .doctor_net import CHUNK, DoctorNet
 
 

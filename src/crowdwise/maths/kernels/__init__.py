@@ -24,7 +24,7 @@ import numpy.typing as npt
 from . import plain
 
 if TYPE_CHECKING:
-    from ...annotations import Annotations
+    from ...kinds.classes import Annotations
 
 F8 = npt.NDArray[np.float64]
 I4 = npt.NDArray[np.int32]

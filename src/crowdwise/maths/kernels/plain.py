@@ -10,7 +10,7 @@ import numpy.typing as npt
 from ..logspace import normalise_rows, segment_sum
 
 if TYPE_CHECKING:
-    from ...annotations import Annotations
+    from ...kinds.classes import Annotations
     from . import Stats
 
 F8 = npt.NDArray[np.float64]

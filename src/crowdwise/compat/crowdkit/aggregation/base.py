@@ -7,7 +7,7 @@ from importlib import import_module
 from importlib.util import find_spec
 from typing import Any
 
-from ....errors import DataError
+from ....core.errors import DataError
 
 
 class InputError(DataError, ValueError):

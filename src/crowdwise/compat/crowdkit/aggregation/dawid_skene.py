@@ -9,8 +9,8 @@ import numpy as np
 import numpy.typing as npt
 import pandas as pd
 
-from ....aggregate.dawid_skene import MaximumLikelihood
-from ....aggregate.one_coin import coin_matrix
+from ....aggregate.confusion.dawid_skene import MaximumLikelihood
+from ....aggregate.confusion.one_coin import coin_matrix
 from ....maths.kernels import Stats, Workspace, em_pass, stats_of
 from ....maths.logspace import shares
 from .base import BaseClassificationAggregator, InputError

@@ -7,7 +7,7 @@ from typing import Any
 
 import numpy as np
 
-from ....aggregate.mace_model import Beliefs, Mode, Worker
+from ....aggregate.confusion.mace_model import Beliefs, Mode, Worker
 from ....maths.kernels import EMPass, Workspace
 from .base import BaseClassificationAggregator, InputError
 from .table import F8, Table, read

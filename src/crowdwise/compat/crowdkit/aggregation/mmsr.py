@@ -7,8 +7,8 @@ from typing import Any
 
 import numpy as np
 
-from ....aggregate.mmsr import _robust_mean
-from ....aggregate.rank_one import log_odds, upright
+from ....aggregate.spectral.mmsr import _robust_mean
+from ....aggregate.spectral.rank_one import log_odds, upright
 from ....maths import moments
 from .base import BaseClassificationAggregator, InputError, NotFittedError
 from .majority_vote import MajorityVote

@@ -13,9 +13,9 @@ import numpy.typing as npt
 import pandas as pd
 import polars as pl
 
-from ....annotations import Annotations
-from ....errors import LedgerWarning
-from ....ledger import Ledger
+from ....core.errors import LedgerWarning
+from ....core.ledger import Ledger
+from ....kinds.classes import Annotations
 from .base import InputError, MissingError
 
 F8 = npt.NDArray[np.float64]

@@ -7,7 +7,7 @@ from typing import Any
 
 import numpy as np
 
-from ....errors import CrowdwiseWarning
+from ....core.errors import CrowdwiseWarning
 from ..aggregation.table import columns_of
 from ..metrics.data import uncertainty
 

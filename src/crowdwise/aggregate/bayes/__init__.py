@@ -1,0 +1,1 @@
+"""Beliefs over the workers' matrices."""

@@ -1,0 +1,1 @@
+"""Confusion matrices, by EM."""

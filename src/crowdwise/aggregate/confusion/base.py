@@ -1,0 +1,191 @@
+"""What the confusion-matrix methods share: the model that EM runs, its starts, and what comes out of it.
+
+    z_i ~ Cat(class_prior),   y_iw | z_i = k ~ Cat(confusion[w, k])
+
+Methods differ in their M-step only. Arrays inside are [worker, observed, true]; what leaves is
+[worker, true, observed].
+"""
+
+from __future__ import annotations
+
+import warnings
+from abc import abstractmethod
+from collections.abc import Mapping
+from copy import copy
+from dataclasses import dataclass, replace
+from typing import Any, Self
+
+import numpy as np
+import numpy.typing as npt
+
+from ...core.errors import ConvergenceWarning
+from ...engine.em import Fit, Shards, best_of, run
+from ...kinds.classes import Annotations
+from ...maths.kernels import EMPass, Stats, Workspace, em_pass, stats_of
+from ...maths.logspace import log_sum, shares_in_place
+from ..base import Aggregator, Run, Solution, check_number, check_whole
+from ..gold import Gold
+from ..registry import method
+
+F8 = npt.NDArray[np.float64]
+
+
+@dataclass(frozen=True)
+class Params:
+    """theta[worker, observed, true] and class_prior[class]."""
+
+    theta: F8
+    class_prior: F8
+
+
+class ConfusionModel:
+    """Maximum a posteriori confusion matrices under Dirichlet pseudo-counts.
+
+    prior[observed, true] is added to every worker's expected counts; prior_class to every class's mass. After
+    `with_history` the prior is [worker, observed, true].
+    """
+
+    def __init__(self, prior: F8, prior_class: float) -> None:
+        self.prior = prior
+        self.prior_class = prior_class
+
+    def with_history(self, history: F8 | None) -> Self:
+        """The same model where history[worker, observed, true] was counted in earlier projects."""
+        if history is None:
+            return self
+        other = copy(self)
+        other.prior = self.prior + history
+        return other
+
+    def stats(self, space: Workspace, posterior: F8) -> Stats:
+        """Expected counts of a posterior."""
+        return stats_of(space, posterior)
+
+    def em_pass(self, params: Params, space: Workspace) -> EMPass:
+        """E-step fused with its statistics."""
+        return em_pass(space, params.theta, params.class_prior)
+
+    def m_step(self, stats: Stats) -> Params:
+        """Expected counts plus pseudo-counts, normalised over the observed label."""
+        return Params(self.confusion(stats.counts), self.class_prior(stats.mass))
+
+    def log_prior_density(self, params: Params) -> float:
+        """Log density of the Dirichlet priors whose mode the M-step takes."""
+        density = self.log_confusion_density(params.theta)
+        if self.prior_class > 0:
+            density += self.prior_class * float(np.log(params.class_prior).sum())
+        return density
+
+    def class_prior(self, mass: F8) -> F8:
+        """Class frequencies with their pseudo-counts."""
+        mass = mass + self.prior_class
+        return np.asarray(mass / mass.sum())
+
+    def confusion(self, counts: F8) -> F8:
+        """theta from expected counts, both [worker, observed, true]."""
+        theta = counts + self.prior
+        theta /= np.einsum("wot->wt", theta)[:, None]  # several times as fast as theta.sum(axis=1)
+        return np.asarray(theta)
+
+    def log_confusion_density(self, theta: F8) -> float:
+        """The part of the log prior density that concerns the confusion matrices."""
+        if self.prior.ndim == 3:
+            return float((self.prior * np.log(theta)).sum())
+        # The logarithms are summed over workers first: one small product with the prior remains.
+        return float((self.prior * log_sum(theta)).sum())
+
+
+@dataclass(frozen=True, kw_only=True)
+class ConfusionAggregator(Aggregator):
+    """EM over confusion matrices, from the vote shares and, with `n_init` > 1, from random starts as well."""
+
+    max_iter: int = 500
+    tol: float = 1e-8
+    n_init: int = 1
+    accelerate: bool = False
+
+    def __post_init__(self) -> None:
+        super().__post_init__()
+        check_whole("max_iter", self.max_iter)
+        check_number("tol", self.tol, low=0)
+        check_whole("n_init", self.n_init)
+
+    @abstractmethod
+    def model(self, annotations: Annotations) -> ConfusionModel:
+        """The model with its priors for data of this size."""
+
+    def solve(self, annotations: Annotations, gold: Gold | None, run_: Run) -> Solution:
+        """The best of the runs from all starts."""
+        return solution(self.search(annotations, gold, run_))
+
+    def search(self, annotations: Annotations, gold: Gold | None, run_: Run) -> Fit[Params]:
+        """EM from every start; the highest objective wins."""
+        labels = None if gold is None else gold.label
+        model = self.model(annotations).with_history(run_.prior)
+        data: Shards[Params] = Shards(model, annotations, labels, run_.n_shards)
+        # Statistics first: the posteriors that they come from are then gone, before EM makes its own.
+        begin = [data.stats(start) for start in self.starts(annotations, gold)]
+        return best_of(
+            run(
+                data,
+                stats,
+                max_iter=self.max_iter,
+                tol=self.tol,
+                accelerate=self.accelerate,
+                callback=run_.callback,
+            )
+            for stats in begin
+        )
+
+    def starts(self, annotations: Annotations, gold: Gold | None) -> list[F8]:
+        """Vote shares first, then mixtures of vote shares and noise, each from its own stream."""
+        votes = vote_shares(annotations, gold)
+        found = [votes]
+        for stream in np.random.SeedSequence(self.seed).spawn(self.n_init - 1):
+            noise = np.random.default_rng(stream).dirichlet(np.ones(annotations.n_classes), annotations.n_tasks)
+            mixed = (votes + noise) / 2
+            found.append(mixed if gold is None else gold.clamp(mixed))
+        return found
+
+
+def vote_shares(annotations: Annotations, gold: Gold | None) -> F8:
+    """The usual start: vote shares, with certainty on gold."""
+    start = shares_in_place(annotations.count_votes())
+    return start if gold is None else gold.clamp(start)
+
+
+def posterior_by(name: str, annotations: Annotations, gold: Gold | None, seed: int) -> F8:
+    """What another method says, as a start; that it need not have settled for."""
+    truth = None
+    if gold is not None:
+        truth = dict(
+            zip(annotations.tasks.gather(gold.known), annotations.classes.gather(gold.label[gold.known]), strict=True)
+        )
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore", ConvergenceWarning)
+        return method(name, seed=seed).fit(annotations, gold=truth).posterior
+
+
+def in_rounds(fit: Fit[Params], traces: list[F8], passes: int, settled: bool, extra: Mapping[str, Any]) -> Solution:
+    """The last fit of several rounds of EM under changing priors; each round's trace is a stage."""
+    return replace(
+        solution(fit),
+        trace=np.concatenate(traces),
+        stage=np.repeat(np.arange(len(traces)), [len(trace) for trace in traces]),
+        n_iter=passes,
+        converged=settled,
+        extra=extra,
+    )
+
+
+def solution(fit: Fit[Params]) -> Solution:
+    """A fit in the public orientation [worker, true, observed]."""
+    return Solution(
+        posterior=fit.posterior,
+        class_prior=fit.params.class_prior,
+        confusion=np.ascontiguousarray(fit.params.theta.transpose(0, 2, 1)),
+        counts=np.ascontiguousarray(fit.stats.counts.transpose(0, 2, 1)),
+        trace=fit.trace,
+        n_iter=fit.n_iter,
+        converged=fit.converged,
+    )

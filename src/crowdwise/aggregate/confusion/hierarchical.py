@@ -1,0 +1,135 @@
+"""Hierarchical: every worker's confusion matrix shrinks toward the crowd's, as far as the data ask for it.
+
+    confusion[w, k] ~ Dir(1 + strength[k] · crowd[k]),   y_iw | z_i = k ~ Cat(confusion[w, k])
+
+crowd[k] and strength[k] are learnt by empirical Bayes: rounds of EM at fixed (crowd, strength), each followed by
+maximising the Dirichlet-multinomial evidence of the workers' expected counts. A worker with three labels is judged by
+the crowd, one with three thousand by his own record. In the spirit of the item-free hierarchical Dawid-Skene of
+Paun et al. (2018), TACL 6, doi:10.1162/tacl_a_00040, with a conjugate prior; evidence: Minka (2000).
+
+Two choices matter. `strength` stops at 100: expected counts are smoother than real ones, so their evidence alone
+would call all workers alike whenever labels are scarce. The class prior has `prior_class` pseudo-tasks in every
+class: without them, rare classes melt away on sparse data with many classes.
+`dependence` says how alike the labels of one task are beyond their class: n of them then count as
+n / (1 + (n - 1) · dependence), the effective number of draws with that correlation within a cluster (Kish 1965).
+Fails where most of the crowd errs together on the same tasks, and with workers who copy each other.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, replace
+from typing import ClassVar
+
+import numpy as np
+import numpy.typing as npt
+
+from ...engine.em import Shards, run
+from ...kinds.classes import Annotations
+from ...maths.dirichlet import best_strength, update_mean
+from ...maths.kernels import Stats
+from ..base import Aggregator, Run, Solution, check_number, check_whole
+from ..gold import Gold
+from .base import ConfusionModel, Params, in_rounds, vote_shares
+
+F8 = npt.NDArray[np.float64]
+
+# EM passes at one (crowd, strength); the passes of a round never lower that round's objective.
+PASSES = 5
+
+
+@dataclass(frozen=True, kw_only=True)
+class Hierarchical(Aggregator):
+    """Ends when no posterior moves by more than `tol` in a round, or after `max_iter` passes.
+
+    `prior_accuracy` (0..1) and `prior_strength` (labels per class) say what is believed of the crowd before the
+    first label; `prior_class` (tasks per class) of the classes; `strength_max` bounds the shrinkage; `dependence`
+    (0..1) tempers what many labels of one task say together.
+
+    >>> votes = Annotations.from_arrays([1, 1, 2, 2], ["a", "b", "a", "b"], ["x", "x", "y", "y"])
+    >>> Hierarchical().fit(votes).to_table()["label"].to_list()
+    ['x', 'y']
+    """
+
+    name: ClassVar[str] = "hierarchical"
+    max_iter: int = 500
+    tol: float = 1e-3
+    prior_accuracy: float = 0.8
+    prior_strength: float = 1.25
+    prior_class: float = 10.0
+    strength_max: float = 100.0
+    dependence: float = 0.0
+
+    def __post_init__(self) -> None:
+        super().__post_init__()
+        check_whole("max_iter", self.max_iter)
+        check_number("tol", self.tol, low=0)
+        check_number("prior_accuracy", self.prior_accuracy, above=0, high=1)
+        check_number("prior_strength", self.prior_strength, above=0)
+        check_number("prior_class", self.prior_class, low=0)
+        check_number("strength_max", self.strength_max, above=0.1)
+        check_number("dependence", self.dependence, low=0, high=1)
+
+    def solve(self, annotations: Annotations, gold: Gold | None, run_: Run) -> Solution:
+        """Rounds of EM, each under the prior that the last round's counts call for."""
+        annotations = effective(annotations, self.dependence)
+        posterior = vote_shares(annotations, gold)
+        crowd = Crowd.start(annotations.n_classes, self)
+        labels = None if gold is None else gold.label
+        data: Shards[Params] = Shards(crowd.model(self.prior_class), annotations, labels, run_.n_shards)
+        stats = data.stats(posterior)
+        traces: list[F8] = []  # not the fits: each holds a posterior
+        passes, settled = 0, False
+        while passes < self.max_iter and not settled:
+            known = stats if run_.prior is None else Stats(stats.counts + run_.prior, stats.mass)
+            crowd = crowd.learn(known, self.strength_max)
+            data = data.under(crowd.model(self.prior_class).with_history(run_.prior))
+            fit = run(data, stats, max_iter=min(PASSES, self.max_iter - passes), tol=0.0)
+            settled = len(traces) > 0 and float(np.abs(fit.posterior - posterior).max()) <= self.tol
+            posterior, stats = fit.posterior, fit.stats
+            passes += fit.n_iter
+            traces.append(fit.trace)
+            if run_.callback is not None:
+                run_.callback(passes, fit.objective)
+        return in_rounds(fit, traces, passes, settled, {"strength": crowd.strength, "crowd": crowd.mean.T.copy()})
+
+
+def effective(annotations: Annotations, dependence: float) -> Annotations:
+    """The annotations, those of each task weighed as their effective number."""
+    if dependence == 0:
+        return annotations
+    n = np.bincount(annotations.task, weights=annotations.weight, minlength=annotations.n_tasks)
+    each = 1 / (1 + np.maximum(n - 1, 0) * dependence)
+    own = 1.0 if annotations.weight is None else annotations.weight
+    return replace(annotations, weight=own * each[annotations.task])
+
+
+@dataclass(frozen=True)
+class Crowd:
+    """The prior that all workers share: mean[observed, true], strength[true], and pseudo-counts of the mean."""
+
+    mean: F8
+    strength: F8
+    pseudo: F8
+
+    @classmethod
+    def start(cls, k: int, own: Hierarchical) -> Crowd:
+        """What is believed before the first label."""
+        wrong = (1 - own.prior_accuracy) / max(k - 1, 1)
+        mean = np.full((k, k), wrong) + np.eye(k) * (own.prior_accuracy - wrong)
+        mean = mean / mean.sum(axis=0)
+        return cls(mean, np.full(k, min(10.0, own.strength_max)), own.prior_strength * mean)
+
+    def learn(self, stats: Stats, strength_max: float) -> Crowd:
+        """Mean and strength of each true class with the highest evidence, given the workers' expected counts."""
+        mean, strength = self.mean.copy(), self.strength.copy()
+        pooled = stats.counts.sum(axis=0) + self.pseudo
+        for k in range(len(strength)):
+            rows = stats.counts[:, :, k]  # worker, observed
+            rows = rows[rows.sum(axis=1) > 0]
+            mean[:, k] = update_mean(rows, pooled[:, k] / pooled[:, k].sum(), strength[k], self.pseudo[:, k])
+            strength[k] = best_strength(rows, mean[:, k], 0.1, strength_max)
+        return Crowd(mean, strength, self.pseudo)
+
+    def model(self, prior_class: float) -> ConfusionModel:
+        """Dawid-Skene with this prior."""
+        return ConfusionModel(self.strength * self.mean, prior_class)

@@ -1,0 +1,114 @@
+"""The two M-steps of MACE over the shared kernel: the mode of the density, and variational beliefs."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+import numpy as np
+import numpy.typing as npt
+from scipy.special import betaln, digamma, gammaln
+
+from ...maths.kernels import EMPass, Stats, Workspace, em_pass, stats_of
+
+F8 = npt.NDArray[np.float64]
+
+
+@dataclass(frozen=True)
+class Worker:
+    """Weights know[worker], spam[worker] and habit[worker, label]; probabilities, or exp E log of them."""
+
+    know: F8
+    spam: F8
+    habit: F8
+    counts: F8  # of the M-step that made them, [worker, label, (known, spammed)]
+
+    def table(self) -> F8:
+        """g[worker, observed, true]."""
+        k = self.habit.shape[1]
+        g = np.repeat((self.spam[:, None] * self.habit)[:, :, None], k, axis=2)
+        g[:, np.arange(k), np.arange(k)] += self.know[:, None]
+        return g
+
+
+class Mode:
+    """MAP: pseudo-counts on knowing and spamming alike, and on every habit.
+
+    Statistics are counts[worker, label, (known, spammed)].
+    """
+
+    def __init__(self, prior_know: float, prior_habit: float) -> None:
+        self.a, self.b = prior_know, prior_habit
+
+    def stats(self, space: Workspace, posterior: F8) -> Stats:
+        """Known and spammed labels of a posterior, before anything is known of the workers."""
+        m, k = space.shard.n_workers, space.shard.n_classes
+        even = Worker(np.full(m, 0.5), np.full(m, 0.5), np.full((m, k), 1 / k), np.empty(0))
+        return split(stats_of(space, posterior), even)
+
+    def em_pass(self, params: Worker, space: Workspace) -> EMPass:
+        """The shared kernel under theta I + (1 - theta) xi, then who knew and who spammed."""
+        k = space.shard.n_classes
+        sweep = em_pass(space, params.table(), np.full(k, 1 / k))
+        return EMPass(sweep.posterior, split(sweep.stats, params), sweep.log_likelihood)
+
+    def m_step(self, stats: Stats) -> Worker:
+        """Shares of known labels and of spammed ones by label."""
+        return self.mean(stats)
+
+    def mean(self, stats: Stats) -> Worker:
+        """Probabilities that the counts amount to."""
+        known, spammed = stats.counts[:, :, 0].sum(axis=1) + self.a, stats.counts[:, :, 1] + self.b
+        spam = stats.counts[:, :, 1].sum(axis=1) + self.a
+        habit = spammed / spammed.sum(axis=1, keepdims=True)
+        return Worker(known / (known + spam), spam / (known + spam), habit, stats.counts)
+
+    def log_prior_density(self, params: Worker) -> float:
+        """Beta and Dirichlet densities whose mode the M-step takes."""
+        coins = np.log(params.know) + np.log(params.spam)
+        return float(self.a * coins.sum() + self.b * np.log(params.habit).sum())
+
+
+class Beliefs(Mode):
+    """Variational Bayes: the weights are exp E log under Beta and Dirichlet beliefs, the objective is the ELBO."""
+
+    def m_step(self, stats: Stats) -> Worker:
+        """exp E log of the beliefs that the counts call for."""
+        known, spam, habit = self._beliefs(stats.counts)
+        both = digamma(known + spam)
+        weights = np.exp(digamma(habit) - digamma(habit.sum(axis=1, keepdims=True)))
+        return Worker(np.exp(digamma(known) - both), np.exp(digamma(spam) - both), weights, stats.counts)
+
+    def log_prior_density(self, params: Worker) -> float:
+        """Minus the divergence of the beliefs from their priors."""
+        known, spam, habit = self._beliefs(params.counts)
+        logs = np.log(np.stack([params.know, params.spam], axis=1))
+        kl = ((np.stack([known, spam], axis=1) - self.a) * logs).sum()
+        kl -= (betaln(known, spam) - betaln(self.a, self.a)).sum()
+        k = habit.shape[1]
+        kl += ((habit - self.b) * np.log(params.habit)).sum()
+        norm = gammaln(habit).sum(axis=1) - gammaln(habit.sum(axis=1))
+        kl -= (norm - (k * gammaln(self.b) - gammaln(k * self.b))).sum()
+        return -float(kl)
+
+    def _beliefs(self, counts: F8) -> tuple[F8, F8, F8]:
+        known, spam = (counts[:, :, i].sum(axis=1) + self.a for i in (0, 1))
+        return known, spam, counts[:, :, 1] + self.b
+
+
+class Plain(Mode):
+    """Expected counts as they are, for the Result."""
+
+    def __init__(self) -> None:
+        super().__init__(0.0, 0.0)
+
+    def stats(self, space: Workspace, posterior: F8) -> Stats:
+        """counts[worker, observed, true]."""
+        return stats_of(space, posterior)
+
+
+def split(stats: Stats, worker: Worker) -> Stats:
+    """Expected labels known and spammed; of a right label, know / (know + spam · habit) was known."""
+    right = np.einsum("wkk->wk", stats.counts)
+    know = worker.know[:, None]
+    known = right * know / (know + worker.spam[:, None] * worker.habit)
+    return Stats(np.stack([known, stats.counts.sum(axis=2) - known], axis=2), stats.mass)

@@ -1,0 +1,133 @@
+"""Raykar-Yu: confusion matrices under a prior that eliminates spammers, whose answers do not depend on the truth.
+
+    confusion[w, k] ~ Dir(1 + smoothing + strength[w] · own[w]),   own[w] = how often w gives each label
+
+A spammer's rows are all alike, whatever the class. Each worker's rows shrink toward his own mean row, by a strength
+that maximises the Dirichlet-multinomial evidence of his expected counts on a grid; where the strongest do, the rows
+are made equal and the worker has no say any more.
+Raykar & Yu (2012), Eliminating spammers and ranking annotators, JMLR 13(16): two classes and a penalty on
+(sensitivity + specificity - 1)²; this is the form for any number of classes.
+Fails where workers have few labels: their evidence says nothing, and they keep what the data say by chance.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import ClassVar
+
+import numpy as np
+import numpy.typing as npt
+from scipy.special import gammaln
+
+from ...engine.em import Shards, run
+from ...kinds.classes import Annotations
+from ..base import Aggregator, Run, Solution, check_number, check_whole
+from ..gold import Gold
+from .base import ConfusionModel, Params, in_rounds, vote_shares
+
+F8 = npt.NDArray[np.float64]
+
+# Strengths tried besides zero; from SPAMMER_FROM on, the rows are made equal.
+STRENGTHS = (1.0, 3.0, 10.0, 30.0, 100.0, 300.0)
+SPAMMER_FROM = 100.0
+# EM passes at one set of strengths, and rounds after which the strengths stay: they could go to and fro for ever.
+PASSES = 10
+ROUNDS = 15
+
+
+@dataclass(frozen=True, kw_only=True)
+class RaykarYu(Aggregator):
+    """`smoothing` (> 0, 0.01 to 1) pseudo-counts in every cell, `prior_class` in every class; `margin` (>= 0, nats) is
+    how much evidence against rows of their own a spammer must have given.
+
+    `result.extra["spammer"]` says who is one, `extra["strength"]` how far each worker's rows were drawn together.
+
+    >>> votes = Annotations.from_arrays([1, 1, 2, 2], ["a", "b", "a", "b"], ["x", "x", "y", "y"])
+    >>> RaykarYu().fit(votes).extra["spammer"]
+    array([False, False])
+    """
+
+    name: ClassVar[str] = "raykar_yu"
+    worker_extra: ClassVar[tuple[str, ...] | None] = ("spammer", "strength")
+    smoothing: float = 0.01
+    prior_class: float = 0.0
+    margin: float = 0.0
+    max_iter: int = 500
+    tol: float = 1e-3
+
+    def __post_init__(self) -> None:
+        super().__post_init__()
+        check_number("smoothing", self.smoothing, above=0)
+        check_number("prior_class", self.prior_class, low=0)
+        check_number("margin", self.margin, low=0)
+        check_whole("max_iter", self.max_iter)
+        check_number("tol", self.tol, low=0)
+
+    def solve(self, annotations: Annotations, gold: Gold | None, run_: Run) -> Solution:
+        """Rounds of EM, each under the strengths that the last round's counts call for, until no posterior moves."""
+        m, k = annotations.n_workers, annotations.n_classes
+        posterior = vote_shares(annotations, gold)
+        prior = np.full((m, k, 1), float(self.smoothing))
+        model = Shrunk(prior, np.zeros(m, dtype=bool), self.prior_class)
+        labels = None if gold is None else gold.label
+        data: Shards[Params] = Shards(model, annotations, labels, run_.n_shards)
+        stats = data.stats(posterior)
+        strength = np.zeros(m)
+        traces: list[F8] = []  # not the fits: each holds a posterior
+        passes, settled = 0, False
+        while passes < self.max_iter and not settled:
+            fit = run(data.under(model), stats, max_iter=min(PASSES, self.max_iter - passes), tol=0.0)
+            settled = len(traces) > 1 and float(np.abs(fit.posterior - posterior).max()) <= self.tol
+            posterior, stats = fit.posterior, fit.stats
+            passes += fit.n_iter
+            traces.append(fit.trace)
+            if run_.callback is not None:
+                run_.callback(passes, fit.objective)
+            if not settled and len(traces) <= ROUNDS:
+                strength, spammer = best_strengths(stats.counts, self.margin)
+                own = stats.counts.sum(axis=2) + self.smoothing
+                own /= own.sum(axis=1, keepdims=True)
+                model = Shrunk((self.smoothing + strength[:, None] * own)[:, :, None], spammer, self.prior_class)
+        return in_rounds(fit, traces, passes, settled, {"strength": strength, "spammer": model.spammer})
+
+
+class Shrunk(ConfusionModel):
+    """prior[worker, observed, 1] pseudo-counts for every class alike; spammers have one row for all classes."""
+
+    def __init__(self, prior: F8, spammer: npt.NDArray[np.bool_], prior_class: float) -> None:
+        super().__init__(prior, prior_class)
+        self.spammer = spammer
+
+    def confusion(self, counts: F8) -> F8:
+        """Counts plus pseudo-counts; a spammer's are summed over the classes first."""
+        theta = counts + self.prior
+        theta[self.spammer] = theta[self.spammer].sum(axis=2, keepdims=True)
+        theta /= theta.sum(axis=1, keepdims=True)
+        return np.asarray(theta)
+
+    def log_confusion_density(self, theta: F8) -> float:
+        """Dirichlet densities whose mode the M-step takes."""
+        return float((self.prior * np.log(theta)).sum())
+
+
+def best_strengths(counts: F8, margin: float) -> tuple[F8, npt.NDArray[np.bool_]]:
+    """Strength of each worker with the highest evidence, and whether it makes a spammer of him."""
+    n_workers, k, _ = counts.shape
+    pooled = counts.sum(axis=2)  # worker, observed
+    own = (pooled + 1) / (pooled.sum(axis=1, keepdims=True) + k)
+    # The mean row is read off the same counts: K - 1 numbers, charged as in the Bayesian information criterion.
+    charge = (k - 1) / 2 * np.log1p(pooled.sum(axis=1))
+    free = log_rows(counts, np.ones((1, k, 1))).sum(axis=1)
+    best, strength = free.copy(), np.zeros(n_workers)
+    for s in STRENGTHS:
+        evidence = log_rows(counts, (1 + s * own)[:, :, None]).sum(axis=1) - charge
+        better = evidence > best
+        best[better], strength[better] = evidence[better], s
+    return strength, (strength >= SPAMMER_FROM) & (best - free > margin)
+
+
+def log_rows(counts: F8, prior: F8) -> F8:
+    """log DirMult(counts[worker, :, row]; prior), without the binomial constants."""
+    total, mass = counts.sum(axis=1), prior.sum(axis=1)
+    ends = gammaln(mass) - gammaln(mass + total)
+    return np.asarray(ends + (gammaln(prior + counts) - gammaln(prior)).sum(axis=1))

@@ -1,0 +1,60 @@
+"""ZenCrowd: one reliability per worker, all classes equally likely beforehand, fitted by EM.
+
+    P(y_iw = z_i) = p_w,   every wrong label (1 - p_w) / (K - 1),   z_i uniform
+
+Demartini, Difallah & Cudré-Mauroux (2012), WWW, doi:10.1145/2187836.2187900.
+`one_coin` with the class prior held uniform: a frequent class draws no further tasks to itself, which keeps it from
+the collapse of `one_coin` where classes are lopsided. Fails with class-biased workers, whom it cannot describe.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import ClassVar
+
+import numpy as np
+import numpy.typing as npt
+
+from ...kinds.classes import Annotations
+from ...maths.logspace import normalise_rows
+from ..base import check_number
+from ..gold import Gold
+from .base import ConfusionAggregator, ConfusionModel
+from .one_coin import CoinModel
+
+F8 = npt.NDArray[np.float64]
+
+
+@dataclass(frozen=True, kw_only=True)
+class ZenCrowd(ConfusionAggregator):
+    """`start` (1/K..1) is every worker's reliability before the first step; `smoothing` (> 0, usually 0.01 to 2)
+    counts each worker that many times right and K - 1 times as often wrong.
+
+    >>> votes = Annotations.from_arrays([1, 1, 2, 2], ["a", "b", "a", "b"], ["x", "x", "y", "y"])
+    >>> ZenCrowd().fit(votes).class_prior
+    array([0.5, 0.5])
+    """
+
+    name: ClassVar[str] = "zencrowd"
+    smoothing: float = 0.01
+    start: float = 0.8
+
+    def __post_init__(self) -> None:
+        super().__post_init__()
+        check_number("smoothing", self.smoothing, above=0)
+        check_number("start", self.start, above=0, high=1 - 1e-9)
+
+    def model(self, annotations: Annotations) -> ConfusionModel:  # noqa: ARG002
+        """One probability per worker, no class prior to learn."""
+        return _Even(np.full((1, 1), float(self.smoothing)), 0.0)
+
+    def starts(self, annotations: Annotations, gold: Gold | None) -> list[F8]:
+        """The E-step at equal reliabilities first, then what all confusion methods restart from."""
+        odds = self.start * max(annotations.n_classes - 1, 1) / (1 - self.start)
+        even = normalise_rows(float(np.log(odds)) * annotations.votes)[0]
+        return [even if gold is None else gold.clamp(even), *super().starts(annotations, gold)[1:]]
+
+
+class _Even(CoinModel):
+    def class_prior(self, mass: F8) -> F8:
+        return np.full(len(mass), 1 / len(mass))

@@ -1,0 +1,134 @@
+"""Group-aware Dawid-Skene: workers who copy each other count as one voice, however many they are.
+
+    z_i ~ Cat(class_prior),  g_ij | z_i = k ~ Cat(between[j, k]),  y_iw | g_ij = c ~ Cat(within[w, c]),  w in group j
+
+Each group has one hidden answer g per task, which may be wrong, and its members report it with noise; groups of one
+have g = z, so without groups this is `dawid_skene`. Exact EM on the tree. After Jaffe, Fetaya, Nadler, Jiang &
+Kluger (2016), Unsupervised ensemble learning with dependent classifiers, AISTATS, pmlr v51/jaffe16.
+Fails where groups cannot be told: copies noisier than the honest workers, or a whole crowd that errs together.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from dataclasses import dataclass
+from typing import Any, ClassVar
+
+import numpy as np
+import numpy.typing as npt
+import polars as pl
+
+from ...core.errors import ParameterError
+from ...core.result import Result
+from ...core.vocabulary import as_series, lookup, quote
+from ...engine.em import Shards, run
+from ...kinds.classes import Annotations
+from ...maths.kernels import Workspace, stats_of
+from ..base import Aggregator, Run, Solution, check_number, check_whole
+from ..gold import Gold
+from .find_groups import find_groups
+from .group_model import GroupModel, GroupParams
+
+F8 = npt.NDArray[np.float64]
+I8 = npt.NDArray[np.int64]
+
+
+@dataclass(frozen=True, kw_only=True)
+class GroupAware(Aggregator):
+    """`groups` lists the workers of each group, (("ann", "bob"), ("eve", "dan")) or "ann,bob;eve,dan", all others
+    being alone; None looks for groups at the false-discovery `level` (0..1) among pairs whose agreement exceeds the
+    fit by `excess` (0..1).
+
+    >>> votes = Annotations.from_arrays([1, 1, 1, 2, 2, 2], [*"abcabc"], [*"xyyxyy"])
+    >>> GroupAware(groups=(("b", "c"),)).fit(votes).extra["group"]
+    array([0, 1, 1])
+    """
+
+    name: ClassVar[str] = "group_aware"
+    worker_extra: ClassVar[tuple[str, ...] | None] = None
+    groups: tuple[tuple[Any, ...], ...] | str | None = None
+    level: float = 0.001
+    excess: float = 0.1
+    smoothing: float = 0.1
+    prior_class: float = 0.0
+    max_iter: int = 500
+    tol: float = 1e-8
+
+    def __post_init__(self) -> None:
+        super().__post_init__()
+        check_number("level", self.level, above=0, high=1)
+        check_number("excess", self.excess, low=0, high=1)
+        check_number("smoothing", self.smoothing, above=0)
+        check_number("prior_class", self.prior_class, low=0)
+        check_whole("max_iter", self.max_iter)
+        check_number("tol", self.tol, low=0)
+        if self.groups is not None:
+            # The command line can only say "ann,bob;eve,dan"; a frozen value holds tuples.
+            given = (
+                [part.split(",") for part in self.groups.split(";")] if isinstance(self.groups, str) else self.groups
+            )
+            if any(isinstance(members, str) or not isinstance(members, Iterable) for members in given):
+                raise ParameterError(f"groups must list the workers of each group, got {self.groups!r}")
+            object.__setattr__(self, "groups", tuple(tuple(members) for members in given))
+
+    def solve(self, annotations: Annotations, gold: Gold | None, run_: Run) -> Solution:
+        """Find the groups, unless given; then EM from a vote in which each group has one voice."""
+        k = annotations.n_classes
+        if self.groups is None:
+            group = find_groups(annotations, self.level, self.excess)
+        else:
+            assert not isinstance(self.groups, str)  # __post_init__ has taken it apart
+            group = _given(self.groups, annotations)
+        model = GroupModel(group, k, self.smoothing, self.prior_class)
+        data: Shards[GroupParams] = Shards(model, annotations, None if gold is None else gold.label, run_.n_shards)
+        start = np.concatenate([model.start(space) for space in data.spaces])
+        start = start if gold is None else gold.clamp(start)
+        fit = run(data, data.stats(start), max_iter=self.max_iter, tol=self.tol, callback=run_.callback)
+        params = fit.params
+        counts = stats_of(Workspace.of(annotations), fit.posterior).counts
+        tied = np.where(model.many[:, None, None], params.between, np.eye(k))
+        return Solution(
+            posterior=fit.posterior,
+            class_prior=params.class_prior,
+            confusion=np.einsum("wkc,wlc->wkl", tied[group], params.within),
+            counts=np.ascontiguousarray(counts.transpose(0, 2, 1)),
+            trace=fit.trace,
+            n_iter=fit.n_iter,
+            converged=fit.converged,
+            extra={"group": group, "between": tied, "within": np.ascontiguousarray(params.within.transpose(0, 2, 1))},
+        )
+
+    @staticmethod
+    def judge(
+        result: Result, votes: Annotations, old: npt.NDArray[np.int32], was_there: npt.NDArray[np.bool_]
+    ) -> F8 | None:
+        """The tree under the parameters found; a worker who was not there is alone, and average."""
+        if "group" not in result.extra or result.confusion is None:
+            return None
+        k, between = votes.n_classes, result.extra["between"]
+        average = np.average(result.confusion, axis=0, weights=np.maximum(result.labels_per_worker, 1e-9))
+        within = np.where(was_there[:, None, None], result.extra["within"][old], average).transpose(0, 2, 1)
+        group = np.where(was_there, result.extra["group"][old], len(between))
+        model = GroupModel(group, k, 1.0, 0.0)
+        # Who was in a group of several still is, though the others may have stayed away.
+        model.many = np.append(np.bincount(result.extra["group"], minlength=len(between)) > 1, False)
+        table = np.maximum(np.append(between, np.eye(k)[None], axis=0), 1e-18)
+        params = GroupParams(np.ascontiguousarray(within), table, result.class_prior)
+        return model.em_pass(params, Workspace.of(votes)).posterior
+
+
+def _given(groups: Iterable[Iterable[Any]], annotations: Annotations) -> I8:
+    """Group number of each worker; those not named are alone."""
+    group = np.arange(annotations.n_workers)
+    seen = np.zeros(annotations.n_workers, dtype=bool)
+    for members in groups:
+        names = as_series(list(members), "worker").cast(annotations.workers.dtype, strict=False)
+        codes, known = lookup(annotations.workers, names)
+        if not known.all():
+            raise ParameterError(f"groups name workers without annotations: {quote(names.filter(pl.Series(~known)))}")
+        if seen[codes].any() or len(np.unique(codes)) < len(codes):
+            raise ParameterError(f"a worker can be in one group only; {quote(names)} name one twice")
+        seen[codes] = True
+        if len(codes):
+            group[codes] = codes.min()
+    return np.unique(group, return_inverse=True)[1]

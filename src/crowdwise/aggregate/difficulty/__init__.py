@@ -1,0 +1,1 @@
+"""Tasks differ in difficulty."""

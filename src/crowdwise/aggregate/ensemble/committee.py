@@ -1,0 +1,230 @@
+"""Committee: the average of a few methods that fail in different ways, with confidence learnt over many crowds.
+
+    pool      = (1 - lean) · mean over members of posterior_m + lean · posterior of `model`
+    posterior = pool with its confidence read off a table              (confidence.py)
+
+Methods are sure of themselves when they fail; where they disagree, their average says so. The members:
+
+    majority_vote           takes labels at their word
+    wawa                    a weighted vote: better workers weigh more, the majorities stay
+    hierarchical_early      confusion matrices after two passes of EM: most of what matrices know is in the first
+                            passes; that classes drift away from what the labels mean comes with the later ones
+    mace_once               workers who know or spam, from the votes
+    hierarchical_tempered   matrices where many labels of one task count as few, and classes as equally likely
+
+All of them hold common and rare classes for more alike than a model that has converged. So the converged `model` takes
+over as far as the classes are uneven: `lean` grows from 0 to 1 where the entropy of its class prior falls from .75 to
+.65 of an even one's, and the votes are uneven too (where only the model says so, it has drifted).
+The weights of the members are equal: by held-out annotations (`evidence` > 0) they can be moved to those who foretell
+best (engine/selection.py), which gained nothing on 58 sets.
+Confusions come from `model` or mace, whoever agrees better with the outcome; `extra["speaker"]` names it.
+Linear opinion pool: Stone (1961), Annals of Mathematical Statistics 32(4), doi:10.1214/aoms/1177704873. Early stopping
+as regularisation: Yao, Rosasco & Caponnetto (2007), doi:10.1007/s00365-006-0663-2.
+Fails where all members fail together: when most of the crowd errs alike, or copies.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, fields, replace
+from functools import partial
+from typing import Any, ClassVar
+
+import numpy as np
+import numpy.typing as npt
+
+from ...core.errors import ParameterError
+from ...engine.selection import held_out, splits
+from ...kinds.classes import Annotations
+from ...maths.kernels import many_fits
+from ...maths.logspace import shares
+from ...maths.ties import tie_shares
+from .. import registry
+from ..base import Aggregator, Run, Solution, check_number
+from ..cost import too_thin, worthwhile
+from ..gold import Gold
+from .confidence import shipped
+
+F8 = npt.NDArray[np.float64]
+
+EVEN = "_even"
+# So many pseudo-tasks in every class that the class prior stays even.
+EVEN_PRIOR = 1e6
+EARLY, TEMPERED = "hierarchical_early", "hierarchical_tempered"
+# Members that are a method with other parameters.
+VARIANTS: dict[str, tuple[str, dict[str, Any]]] = {
+    EARLY: ("hierarchical", {"max_iter": 2, "prior_class": 50.0}),
+    TEMPERED: ("hierarchical", {"max_iter": 2, "prior_class": EVEN_PRIOR, "dependence": 0.3}),
+    "mace_once": ("mace", {"n_init": 1}),
+}
+MEMBERS = ("majority_vote", "wawa", EARLY, "mace_once", TEMPERED)
+# Few held-out annotations say little: they speak for a tenth of their number at most.
+SHARE = 0.1
+# Entropy of the classes, as a share of an even one's: of the votes, above which nothing is uneven; of the model's class
+# prior, where it begins to take over and where it has.
+EVEN_VOTES, BEGINS, ENDS = 0.95, 0.75, 0.65
+
+
+@dataclass(frozen=True, kw_only=True)
+class Committee(Aggregator):
+    """`members` are registry names or variants of them ("one_coin_even": classes equally likely).
+
+    `model` is the one that takes over where classes are uneven. `calibrated` reads the confidence off the shipped
+    table; without it `doubt` (0 to 1) is mixed in as pure ignorance. `evidence` (0 and up) is how many annotations
+    a held-out score speaks for. With one label per task only those sit who promise to keep it, with `prior=` those
+    who can use it.
+
+    >>> votes = Annotations.from_arrays([1, 1, 2, 2], ["a", "b", "a", "b"], ["x", "x", "y", "y"])
+    >>> Committee().fit(votes).to_table()["label"].to_list()
+    ['x', 'y']
+    """
+
+    name: ClassVar[str] = "committee"
+    members: tuple[str, ...] = MEMBERS
+    model: str = "hierarchical"
+    evidence: float = 0.0
+    doubt: float = 0.02
+    calibrated: bool = True
+
+    def __post_init__(self) -> None:
+        super().__post_init__()
+        check_number("evidence", self.evidence, low=0)
+        check_number("doubt", self.doubt, low=0, high=1)
+        object.__setattr__(self, "members", tuple(self.members))
+        if not self.members or {"committee", "auto"} & set(self.members):
+            raise ParameterError(
+                f"members must name at least one method, neither committee nor auto, got {self.members!r}"
+            )
+        for member in (*self.members, self.model):
+            variant(member, self.seed)
+
+    def solve(self, annotations: Annotations, gold: Gold | None, run: Run) -> Solution:
+        """Ask every member and the model, average, and let the best of them speak of the workers."""
+        seated = worthwhile(self._seated(annotations, gold, run), annotations, plain_name)
+        with many_fits():
+            weight = self._weights(seated, annotations, gold, run)
+            asked = seated if too_thin(annotations) else dict.fromkeys((*seated, self.model))
+            found = {m: ask(m, self.seed, gold, run, annotations) for m in asked}
+        pool, lean = np.zeros((annotations.n_tasks, annotations.n_classes)), 0.0
+        for member in seated:
+            pool += weight[member] * found[member].posterior
+        if self.model in found:
+            model = found[self.model].posterior
+            lean = leaning(annotations, model)
+            pool = (1 - lean) * pool + lean * model
+        posterior = shipped().believed(pool, heard(annotations)) if self.calibrated else doubted(pool, self.doubt)
+        if gold is not None:
+            posterior = gold.clamp(posterior)
+        won = tie_shares(pool)
+        # Rounded: members that agree equally often must not be told apart by the order of a sum.
+        agrees = {m: round(float((tie_shares(s.posterior) * won).sum(axis=1).mean()), 9) for m, s in found.items()}
+        # The average is softer than any member, so workers judged by it would look worse than they are. One member
+        # speaks of them (neither the early nor the tempered one, for whom all are more alike than they are); how far
+        # early matrices would judge them otherwise goes into the intervals.
+        able = [m for m in found if found[m].confusion is not None and m not in (EARLY, TEMPERED)]
+        speaker = max(able, key=agrees.__getitem__, default=None)
+        spoken = None if speaker is None else found[speaker]
+        views = {m: s.posterior for m, s in found.items() if s.confusion is not None and m in (speaker, EARLY)}
+        return Solution(
+            posterior=posterior,
+            class_prior=posterior.mean(axis=0),
+            confusion=None if spoken is None else spoken.confusion,
+            counts=None if spoken is None else spoken.counts,
+            workers_posteriors=tuple(views[m] for m in dict.fromkeys((speaker, *views)) if m is not None),
+            n_iter=sum(s.n_iter for s in found.values()),
+            extra={
+                "weight": weight,
+                "lean": lean,
+                "agreement": agrees,
+                "speaker": speaker,
+                "unsettled": [m for m, s in found.items() if not s.converged and m not in VARIANTS],
+                **(expectation(posterior, gold) if self.calibrated else {}),
+            },
+        )
+
+    def _seated(self, annotations: Annotations, gold: Gold | None, run: Run) -> list[str]:
+        """Who sits: with one label per task those who keep it, with a prior those who can use it."""
+        if run.prior is not None and run.prior.any():
+            seated = [m for m in self.members if can(m, "prior")]
+            if not seated:
+                raise ParameterError(f"none of the members can use prior=, got {', '.join(self.members)}")
+            return seated
+        if annotations.single_label and gold is None:
+            return [m for m in self.members if can(m, "single")] or ["majority_vote"]
+        return list(self.members)
+
+    def _weights(self, seated: list[str], annotations: Annotations, gold: Gold | None, run: Run) -> dict[str, float]:
+        """A member's weight by what it foretells of one held-out fold; equal where there is nothing to foretell."""
+        score, heard = np.zeros(len(seated)), 0.0
+        if self.evidence > 0 and len(seated) > 1 and not too_thin(annotations) and splits(annotations, enough=1):
+            found = [
+                held_out(partial(ask, m, self.seed, gold, run), annotations, seed=self.seed, enough=1) for m in seated
+            ]
+            score, heard = np.array([f.score for f in found]), float(found[0].weight.sum())
+        weight = np.exp(min(self.evidence, SHARE * heard) * (score - score.max()))
+        return dict(zip(seated, (weight / weight.sum()).tolist(), strict=True))
+
+
+def leaning(annotations: Annotations, model: F8) -> float:
+    """How far the classes are uneven, 0 to 1, by the votes and by the model's posterior together."""
+    k = annotations.n_classes
+    if k < 2 or evenness(shares(annotations.votes).mean(axis=0)) > EVEN_VOTES:
+        return 0.0
+    return float(np.clip((BEGINS - evenness(model.mean(axis=0))) / (BEGINS - ENDS), 0, 1))
+
+
+def evenness(share: F8) -> float:
+    """Entropy as a share of an even distribution's."""
+    p = share[share > 0]
+    return float(-(p * np.log(p)).sum() / np.log(len(share)))
+
+
+def heard(annotations: Annotations) -> F8:
+    """How many labels, by their weight, each task has."""
+    return (
+        annotations.labels_per_task.astype(np.float64) if annotations.weight is None else annotations.votes.sum(axis=1)
+    )
+
+
+def expectation(posterior: F8, gold: Gold | None) -> dict[str, Any]:
+    """How many of the labels are expected to be right, gold apart, with a 90 % interval."""
+    open_ = np.ones(len(posterior), dtype=bool)
+    if gold is not None:
+        open_[gold.known] = False
+    mean, low, high = shipped().expected(posterior.max(axis=1)[open_])
+    return {"expected_accuracy": {"mean": mean, "low": low, "high": high, "level": 0.9}} if open_.any() else {}
+
+
+def doubted(pool: F8, doubt: float) -> F8:
+    """The pool with a share of pure ignorance."""
+    return np.asarray((1 - doubt) * pool + doubt / pool.shape[1])
+
+
+def variant(name: str, seed: int) -> Aggregator:
+    """A method by its registry name or a variant's; "_even" at the end: its classes are taken as equally likely."""
+    if name in VARIANTS:
+        plain, params = VARIANTS[name]
+        return registry.method(plain, seed=seed, **params)
+    plain = name.removesuffix(EVEN)
+    if "gold" in registry.card(plain).needs:
+        raise ParameterError(f"{name} needs gold labels and cannot be asked here")
+    more: dict[str, Any] = {"seed": seed}
+    if name != plain:
+        if "prior_class" not in {f.name for f in fields(registry.get(plain))}:
+            raise ParameterError(f"{plain} has no class prior that could be made even, got {name!r}")
+        more["prior_class"] = EVEN_PRIOR
+    return registry.method(plain, **more)
+
+
+def ask(name: str, seed: int, gold: Gold | None, run: Run, annotations: Annotations) -> Solution:
+    """What a method or variant says; of the prior it hears where it can use one."""
+    return variant(name, seed).answer(annotations, gold, run if can(name, "prior") else replace(run, prior=None))
+
+
+def can(name: str, ability: str) -> bool:
+    """Whether a method's card, or that of the method that it is a variant of, claims an ability."""
+    return ability in registry.card(plain_name(name)).can
+
+
+def plain_name(name: str) -> str:
+    """The method that a name is a variant of."""
+    return VARIANTS[name][0] if name in VARIANTS else name.removesuffix(EVEN)

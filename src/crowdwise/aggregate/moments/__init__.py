@@ -1,0 +1,1 @@
+"""Matrices from pairs and triples of workers."""

@@ -1,0 +1,173 @@
+"""What the moment methods share: what they need, the order of classes, and how matrices become posteriors.
+
+A moment method estimates confusion[w] and class_prior from how pairs (or triples) of workers label the same tasks:
+no start, no local optimum, but much overlap. Workers whom the moments do not reach are judged by the labels of those
+whom they do. The posterior is one E-step under the estimates, then `em_steps` steps of Dawid-Skene's EM.
+"""
+
+from __future__ import annotations
+
+import warnings
+from abc import abstractmethod
+from dataclasses import dataclass, field, replace
+from typing import Any, ClassVar
+
+import numpy as np
+import numpy.typing as npt
+
+from ...core.errors import DataError, IdentifiabilityWarning
+from ...engine.em import Fit, Shards, run
+from ...kinds.classes import Annotations
+from ...maths.moments import Pairs, pairs
+from ..base import Aggregator, Run, Solution, check_number, check_whole
+from ..confusion.base import ConfusionModel, Params
+from ..gold import Gold
+
+F8 = npt.NDArray[np.float64]
+
+
+@dataclass(frozen=True)
+class Estimate:
+    """confusion[worker, true, observed], class_prior, and for which workers there is an estimate at all."""
+
+    confusion: F8
+    class_prior: F8
+    good: npt.NDArray[np.bool_]
+    trace: F8 = field(default_factory=lambda: np.empty(0))
+    n_iter: int = 1
+    converged: bool = True
+
+
+@dataclass(frozen=True, kw_only=True)
+class MomentAggregator(Aggregator):
+    """`em_steps` (≥ 0) EM steps at the end; `min_overlap` tasks in common make a pair usable (default 5 · classes);
+    `smoothing` (> 0) pseudo-counts keep estimated zeros from ruling classes out."""
+
+    max_workers: ClassVar[int] = 1_000
+    em_steps: int = 0
+    min_overlap: int | None = None
+    smoothing: float = 0.1
+
+    def __post_init__(self) -> None:
+        super().__post_init__()
+        check_whole("em_steps", self.em_steps, low=0)
+        check_number("smoothing", self.smoothing, above=0)
+        if self.min_overlap is not None:
+            check_whole("min_overlap", self.min_overlap, low=1)
+
+    @abstractmethod
+    def estimate(self, annotations: Annotations, seen: Pairs) -> Estimate:
+        """The estimates of those workers whom the moments reach."""
+
+    def solve(self, annotations: Annotations, gold: Gold | None, run_: Run) -> Solution:  # noqa: ARG002
+        """Moments, estimates, E-step, EM steps; classes are put into the order in which they appear and back."""
+        if annotations.n_workers > self.max_workers:
+            raise DataError(
+                f"{self.name} compares all pairs of workers and takes at most {self.max_workers:,}, these data have "
+                f"{annotations.n_workers:,}; dawid_skene and hierarchical take any number"
+            )
+        if annotations.n_classes == 1:
+            return _certain(annotations)
+        votes, known, place = by_appearance(annotations, gold)
+        found = self.estimate(votes, self.overlap(votes))
+        self._warn(found)
+        return _renamed(self._finish(votes, known, found), place)
+
+    def overlap(self, annotations: Annotations) -> Pairs:
+        """The label tables of the pairs that share enough tasks."""
+        least = 5 * annotations.n_classes if self.min_overlap is None else self.min_overlap
+        seen = pairs(annotations, least)
+        if len(seen.first) == 0:
+            raise DataError(
+                f"{self.name} needs workers who label the same tasks, and no two of them share {least} or more; lower "
+                "min_overlap or take hierarchical"
+            )
+        return seen
+
+    def _warn(self, found: Estimate) -> None:
+        if not found.good.all():
+            warnings.warn(
+                f"{int((~found.good).sum())} of {len(found.good)} workers share too few tasks with others for "
+                f"{self.name}; they are judged by the labels of the rest",
+                IdentifiabilityWarning,
+                stacklevel=4,
+            )
+
+    def _finish(self, votes: Annotations, gold: Gold | None, found: Estimate) -> Solution:
+        k = votes.n_classes
+        model = ConfusionModel(np.full((k, k), self.smoothing), self.smoothing)
+        data: Shards[Params] = Shards(model, votes, None if gold is None else gold.label, 1)
+        params = self._params(votes, found, gold)
+        sweep = data.em_pass(params)
+        if not found.good.all():
+            theta = np.where(found.good[:, None, None], params.theta, model.m_step(sweep.stats).theta)
+            params = Params(theta, params.class_prior)
+            sweep = data.em_pass(params)
+        stage, trace = np.zeros(len(found.trace), dtype=np.int64), found.trace
+        if self.em_steps:
+            fit: Fit[Params] = run(data, sweep.stats, max_iter=self.em_steps, tol=1e-8)
+            params, stats, posterior = fit.params, fit.stats, fit.posterior
+            trace = np.concatenate([trace, fit.trace])
+            stage = np.append(stage, np.ones(len(fit.trace), dtype=np.int64))
+        else:
+            stats, posterior = sweep.stats, sweep.posterior
+        confusion, counts = (np.ascontiguousarray(a.transpose(0, 2, 1)) for a in (params.theta, stats.counts))
+        return Solution(
+            posterior, params.class_prior, confusion, counts, None, trace, stage, found.n_iter, found.converged
+        )
+
+    def _params(self, votes: Annotations, found: Estimate, gold: Gold | None = None) -> Params:
+        """The estimates with pseudo-counts, as if each worker had met the classes at their frequencies.
+
+        What a worker said of gold tasks is counted as it is, the estimate stands for the other labels.
+        """
+        k = votes.n_classes
+        n = np.bincount(votes.worker, weights=votes.weight, minlength=votes.n_workers).astype(np.float64)
+        told = np.zeros((votes.n_workers, k, k)) if gold is None else gold.counts(votes)
+        n -= told.sum(axis=(1, 2))
+        prior = (found.class_prior * votes.n_tasks + self.smoothing) / (votes.n_tasks + k * self.smoothing)
+        met = n[:, None, None] * prior[None, :, None]
+        met = np.where(found.good[:, None, None], met, 0.0)
+        confusion = found.confusion * met + told + self.smoothing
+        confusion /= met + told.sum(axis=2, keepdims=True) + k * self.smoothing
+        return Params(np.ascontiguousarray(confusion.transpose(0, 2, 1)), prior)
+
+
+def by_appearance(
+    annotations: Annotations, gold: Gold | None
+) -> tuple[Annotations, Gold | None, npt.NDArray[np.int32]]:
+    """The same votes and gold with classes numbered as they appear, and place[class], their new numbers."""
+    place = appearance(annotations, gold)
+    known = (
+        None if gold is None else Gold(np.append(place, gold.n_classes).astype(np.int32)[gold.label], gold.n_classes)
+    )
+    return replace(annotations, label=place[annotations.label]), known, place
+
+
+def appearance(annotations: Annotations, gold: Gold | None) -> npt.NDArray[np.int32]:
+    """place[class]: the order in which classes first appear, in gold, then in the rows, then those that never do.
+
+    Eigenvectors and assignments break ties by position; in this order the classes' names cannot sway them.
+    """
+    k = annotations.n_classes
+    seen = annotations.label if gold is None else np.concatenate([gold.label[gold.known], annotations.label])
+    seen = np.concatenate([seen, np.arange(k, dtype=np.int32)])
+    order = seen[np.sort(np.unique(seen, return_index=True)[1])]
+    place = np.empty(k, dtype=np.int32)
+    place[order] = np.arange(k, dtype=np.int32)
+    return place
+
+
+def _renamed(found: Solution, place: npt.NDArray[np.int32]) -> Solution:
+    tables: dict[str, Any] = {
+        name: None if (table := getattr(found, name)) is None else table[:, place][:, :, place]
+        for name in ("confusion", "counts")
+    }
+    return replace(found, posterior=found.posterior[:, place], class_prior=found.class_prior[place], **tables)
+
+
+def _certain(annotations: Annotations) -> Solution:
+    sure = np.ones((annotations.n_workers, 1, 1))
+    return Solution(
+        np.ones((annotations.n_tasks, 1)), np.ones(1), sure, sure * annotations.labels_per_worker[:, None, None]
+    )

@@ -1,0 +1,40 @@
+"""IWMV: iterative weighted majority vote.
+
+    weight[w] = K · accuracy[w] - 1,  accuracy against the current labels; repeat until the labels stay
+
+Li & Yu (2014), arXiv:1411.4086. The weight is the log-odds weight to first order around chance, so that
+softmax(K / (K - 1) · score) is the matching posterior. A worker worse than chance votes against himself.
+Fails where more than half of the weight errs together.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import ClassVar
+
+from ...kinds.classes import Annotations
+from ..base import check_whole
+from ..gold import Gold
+from .base import VoteAggregator, Weights, refine
+
+
+@dataclass(frozen=True, kw_only=True)
+class IWMV(VoteAggregator):
+    """At most `max_iter` rounds of voting and weighing.
+
+    >>> votes = Annotations.from_arrays([1, 1, 1], ["a", "b", "c"], ["x", "x", "y"])
+    >>> IWMV().fit(votes).to_table()["label"].to_list()
+    ['x']
+    """
+
+    name: ClassVar[str] = "iwmv"
+    max_iter: int = 100
+
+    def __post_init__(self) -> None:
+        super().__post_init__()
+        check_whole("max_iter", self.max_iter)
+
+    def weights(self, annotations: Annotations, gold: Gold | None) -> Weights:
+        """K · accuracy - 1."""
+        k = annotations.n_classes
+        return refine(annotations, gold, lambda accuracy, n: k * accuracy - 1.0, k / max(k - 1, 1), self.max_iter)  # noqa: ARG005

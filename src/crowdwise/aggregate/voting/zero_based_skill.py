@@ -1,0 +1,55 @@
+"""Zero-based skill: all workers start barely above chance, then re-vote and re-weigh in shrinking steps.
+
+    weight[w] += lr · (agreement[w] - weight[w]),   lr halves every 20 rounds
+
+Reference: Toloka's zero-based skill; crowd-kit's ZeroBasedSkill (same start, same schedule).
+Fails like Wawa where the majority is wrong.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import ClassVar
+
+import numpy as np
+
+from ...kinds.classes import Annotations
+from ..base import check_number, check_whole
+from ..gold import Gold
+from .base import Ties, VoteAggregator, Weights, agreement, check_ties, consensus, scores
+
+
+@dataclass(frozen=True, kw_only=True)
+class ZeroBasedSkill(VoteAggregator):
+    """`lr` in (0, 1] is the first step; the loop ends early once no weight moves by more than `tol`.
+    `ties`: see Wawa.
+
+    >>> votes = Annotations.from_arrays([1, 1, 1], ["a", "b", "c"], ["x", "x", "y"])
+    >>> ZeroBasedSkill().fit(votes).posterior
+    array([[1., 0.]])
+    """
+
+    name: ClassVar[str] = "zero_based_skill"
+    max_iter: int = 100
+    tol: float = 1e-5
+    lr: float = 1.0
+    ties: Ties = "split"
+
+    def __post_init__(self) -> None:
+        super().__post_init__()
+        check_whole("max_iter", self.max_iter)
+        check_number("tol", self.tol, low=0)
+        check_number("lr", self.lr, above=0, high=1)
+        check_ties(self.ties)
+
+    def weights(self, annotations: Annotations, gold: Gold | None) -> Weights:
+        """Agreement with the weighted consensus, approached step by step."""
+        weight = np.full(annotations.n_workers, 1 / annotations.n_classes + 1e-5)
+        for iteration in range(1, self.max_iter + 1):
+            target = agreement(annotations, consensus(scores(annotations, weight), gold, self.ties))
+            step = self.lr * 0.5 ** (iteration // 20) * (target - weight)
+            weight = weight + step
+            converged = bool(np.abs(step).max(initial=0.0) <= self.tol)
+            if converged:
+                break
+        return Weights(weight, n_iter=iteration, converged=converged)

@@ -1,0 +1,1 @@
+"""What is seen only by fitting again: groups, outliers, the fit without some workers."""

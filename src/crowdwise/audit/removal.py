@@ -1,0 +1,94 @@
+"""Leaving flagged workers out, with a list of everything that changes: nothing is dropped silently."""
+
+from __future__ import annotations
+
+from collections.abc import Collection, Iterable
+from dataclasses import dataclass, replace
+from typing import Any, Literal
+
+import numpy as np
+import polars as pl
+
+from ..core.ledger import Ledger
+from ..kinds.classes import Annotations
+from ..workers.flags import REMOVED, Flag
+
+REASON = "given by a worker who was flagged and left out"
+
+
+@dataclass(frozen=True)
+class Removal:
+    """`annotations` without the labels of `workers`; the vocabularies stay, so tasks keep their places.
+
+    `n_labels` were left out. `orphans` are the tasks that had labels of flagged workers only: with orphans="keep" those
+    labels stayed, with "drop" these tasks are now without any. `reasons[worker]` names his flags.
+    """
+
+    annotations: Annotations
+    workers: tuple[Any, ...]
+    n_labels: int
+    orphans: tuple[Any, ...]
+    kept_orphans: bool
+    reasons: dict[Any, tuple[str, ...]]
+
+    def sentences(self) -> list[str]:
+        """What changed, for people."""
+        who = "no worker is" if not self.workers else f"{len(self.workers)} workers are"
+        lines = [f"{who} left out, with {self.n_labels:,} labels"]
+        if self.orphans:
+            fate = "those labels are kept" if self.kept_orphans else "they are now without any label"
+            lines.append(f"{len(self.orphans):,} tasks have labels of flagged workers only: {fate}")
+        return lines
+
+    def to_dict(self) -> dict[str, Any]:
+        """Plain values."""
+        return {
+            "workers": list(self.workers),
+            "labels": self.n_labels,
+            "orphan_tasks": list(self.orphans),
+            "orphan_labels_kept": self.kept_orphans,
+            "reasons": {str(name): list(flags) for name, flags in self.reasons.items()},
+        }
+
+
+def drop_flagged(
+    annotations: Annotations,
+    flags: Iterable[Flag],
+    *,
+    names: Collection[str] = REMOVED,
+    orphans: Literal["keep", "drop"] = "keep",
+) -> Removal:
+    """Leave out the workers who bear a flag of these `names`.
+
+    A task whose every label would go is an orphan: its labels are kept (default) or dropped, and it is listed.
+
+    >>> votes = Annotations.from_arrays([1, 1, 2], [*"aba"], [*"xyx"])
+    >>> out = drop_flagged(votes, [Flag("a", "random")])
+    >>> out.workers, out.n_labels, out.orphans
+    (('a',), 1, (2,))
+    """
+    reasons: dict[Any, tuple[str, ...]] = {}
+    for flag in flags:
+        if flag.name in names:
+            reasons[flag.worker] = (*reasons.get(flag.worker, ()), flag.name)
+    bad = np.array([name in reasons for name in annotations.workers.to_list()], dtype=bool)
+    gone = bad[annotations.worker]
+    left = np.bincount(annotations.task[~gone], minlength=annotations.n_tasks)
+    lonely = (annotations.labels_per_task > 0) & (left == 0)
+    if orphans == "keep":
+        gone = gone & ~lonely[annotations.task]
+    n = int(gone.sum())
+    kept = annotations.take(~gone)
+    before = annotations.ledger
+    if before.rows_used != len(annotations):  # a part of what was read: the ledger starts anew
+        before = Ledger(len(annotations), len(annotations))
+    dropped = {**before.dropped, REASON: before.dropped.get(REASON, 0) + n}
+    ledger = Ledger(before.rows_in, len(kept), dropped, before.notes)
+    return Removal(
+        replace(kept, ledger=ledger),
+        tuple(annotations.workers.filter(pl.Series(bad)).to_list()),
+        n,
+        tuple(annotations.tasks.filter(pl.Series(lonely)).to_list()),
+        orphans == "keep",
+        reasons,
+    )

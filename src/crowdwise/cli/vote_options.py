@@ -1,0 +1,162 @@
+"""How a file of votes is to be read: one set of options for every command that reads one, so that none lacks one."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass
+from enum import Enum, StrEnum
+from functools import wraps
+from inspect import Parameter, signature
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated, Any, get_type_hints
+
+import typer
+
+if TYPE_CHECKING:
+    import polars as pl
+
+    from ..io.reading import Reading
+
+
+class Repeats(StrEnum):
+    """What to do when a worker labelled a task more than once, differently."""
+
+    error = "error"
+    first = "first"
+    last = "last"
+    keep = "keep"
+
+
+class Multi(Enum):
+    """What to do with an answer that holds several labels."""
+
+    error = "error"
+    join = "join"
+    drop = "drop"
+
+
+class Refused(StrEnum):
+    """What to do with assignments that the requester rejected."""
+
+    keep = "keep"
+    drop = "drop"
+
+
+Columns = Annotated[
+    str | None,
+    typer.Option(
+        "--columns",
+        help="Which column is which: task=..,worker=..,label=..[,time=..,weight=..,duration=..,confidence=..,gold=..]",
+        metavar="PAIRS",
+        show_default=False,
+    ),
+]
+Duplicates = Annotated[
+    Repeats,
+    typer.Option(
+        "--duplicates",
+        help="When one worker gave a task different labels: refuse, use the first or the last (by the time column "
+        "when there is one), or keep all as votes.",
+    ),
+]
+Format = Annotated[
+    str | None,
+    typer.Option(
+        "--format",
+        "--from",
+        help="csv, tsv, jsonl, parquet, excel, wide (one column per worker), snorkel, or a labelling tool's export "
+        "such as label_studio or mturk; by default the file tells.",
+        metavar="NAME",
+        show_default=False,
+    ),
+]
+Question = Annotated[
+    str | None,
+    typer.Option("--question", help="Which question of an export with several.", metavar="NAME", show_default=False),
+]
+Multiple = Annotated[
+    Multi,
+    typer.Option("--multiple", help="When an answer holds several labels: refuse, join them to one class, or drop it."),
+]
+Predictions = Annotated[
+    bool, typer.Option("--predictions", help="Take the predictions of models in an export as workers.")
+]
+Missing = Annotated[
+    list[str] | None,
+    typer.Option(
+        "--missing",
+        help="A value that stands for no label, such as R's NA; repeat for more. Empty cells always do.",
+        metavar="VALUE",
+        show_default=False,
+    ),
+]
+Rejected = Annotated[Refused, typer.Option("--rejected", help="Assignments that the requester rejected: keep or drop.")]
+
+
+@dataclass(frozen=True)
+class Asked:
+    """What was said about reading the votes; every field is an option of every command that reads votes."""
+
+    columns: Columns = None
+    duplicates: Duplicates = Repeats.error
+    format: Format = None
+    question: Question = None
+    multiple: Multiple = Multi.error
+    predictions: Predictions = False
+    rejected: Rejected = Refused.keep
+    missing: Missing = None
+
+    def read(self, votes: str) -> Reading:
+        """The file, as it was asked for."""
+        from ..core.intake.columns import parse_columns
+        from ..io.reading import read_all
+
+        return read_all(
+            votes,
+            columns=parse_columns(self.columns),
+            duplicates=self.duplicates.value,
+            format=self.format,
+            question=self.question,
+            multiple=self.multiple.value,
+            predictions=self.predictions,
+            rejected=self.rejected.value,
+            missing=tuple(self.missing or ()),
+        )
+
+    def truth(self, path: Path | None, columns: str | None) -> pl.DataFrame | None:
+        """Known labels in a file (--gold or --truth, with --gold-columns or --truth-columns), if one is named."""
+        from ..core.intake.columns import TRUTH_OPTION, parse_columns
+        from ..io.read import read_truth
+
+        if path is None:
+            return None
+        return read_truth(path, columns=parse_columns(columns, TRUTH_OPTION), missing=tuple(self.missing or ()))
+
+
+# What is asked for when nothing is said.
+USUAL = Asked()
+
+
+def reads_votes(command: Callable[..., None]) -> Callable[..., None]:
+    """Give a command with a parameter `asked` one option for each field of Asked, in that parameter's place.
+
+    The options' defaults are the fields of the parameter's own default.
+    """
+    kinds = get_type_hints(Asked, include_extras=True)
+    told = signature(command, eval_str=True)
+    parameters: list[Parameter] = []
+    for each in told.parameters.values():
+        if each.name != "asked":
+            parameters.append(each.replace(kind=Parameter.KEYWORD_ONLY))
+            continue
+        for name, kind in kinds.items():
+            default = getattr(each.default, name)
+            parameters.append(Parameter(name, Parameter.KEYWORD_ONLY, default=default, annotation=kind))
+
+    @wraps(command)
+    def run(**given: Any) -> None:
+        asked = Asked(**{name: given.pop(name) for name in kinds})
+        command(**given, asked=asked)
+
+    run.__signature__ = told.replace(parameters=parameters)  # type: ignore[attr-defined]
+    return run

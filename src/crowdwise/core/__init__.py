@@ -1,0 +1,1 @@
+"""What every room stands on: votes, vocabularies, ledger, results, errors."""

@@ -1,0 +1,1 @@
+"""From columns of the user's values to codes."""

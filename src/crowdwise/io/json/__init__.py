@@ -1,0 +1,1 @@
+"""JSON in all its forms."""

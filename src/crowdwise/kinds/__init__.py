@@ -1,0 +1,1 @@
+"""Kinds of answers: what a worker can say, one module each."""

@@ -1,0 +1,156 @@
+"""CrowdData: features and labels side by side; batches in an order that only the seed and the epoch decide."""
+
+from __future__ import annotations
+
+import warnings
+from collections.abc import Iterator
+from typing import Any
+
+import numpy as np
+import torch
+from torch import Tensor
+from torch.utils.data import Dataset, default_collate
+
+from ...core.errors import DataError, ParameterError
+from ..probe import as_floats
+from .batch import CrowdBatch
+from .crowd import Crowd
+
+PIECE = 1 << 22  # numbers that are checked at a time
+
+
+class CrowdData:
+    """x (numpy, a tensor, or any torch Dataset that yields x or (x, ...)) and the Crowd that labelled its rows.
+
+    `balance=True` weighs tasks so that every class, as the majority sees it, weighs the same.
+    """
+
+    def __init__(self, x: Any, crowd: Crowd, *, balance: bool = False) -> None:
+        self.x = as_features(x)
+        self.crowd = crowd
+        n = len(self.x)  # type: ignore[arg-type]
+        if n != crowd.n_tasks:
+            raise DataError(f"there are {n:,} rows of features for {crowd.n_tasks:,} tasks; one row a task is needed")
+        self.task_weight = _balanced(crowd) if balance else torch.ones(n)
+
+    def __len__(self) -> int:
+        return self.crowd.n_tasks
+
+    def batches(
+        self, size: int, *, seed: int = 0, epoch: int = 0, rank: int = 0, world: int = 1, skip: int = 0
+    ) -> Iterator[CrowdBatch]:
+        """Shuffled batches of labelled tasks; of each batch this process takes every `world`-th task."""
+        tasks = self.crowd.labelled.nonzero().squeeze(1).numpy()
+        order = torch.from_numpy(np.random.default_rng([seed, epoch]).permutation(tasks))
+        last = self.steps(size) - 1
+        for step in range(skip, last + 1):
+            end = len(order) if step == last else (step + 1) * size
+            yield self.batch(order[step * size : end], rank=rank, world=world)
+
+    def steps(self, size: int) -> int:
+        """Number of batches in an epoch. A task left over joins the last batch: batch norm cannot take one alone."""
+        if size < 1:
+            raise ParameterError(f"batch_size must be at least 1, got {size}")
+        full, rest = divmod(int(self.crowd.labelled.sum()), size)
+        return full + (rest > 1 or (rest == 1 and not full))
+
+    def in_order(self, size: int) -> Iterator[CrowdBatch]:
+        """All tasks, labelled or not, in their own order."""
+        for lo in range(0, len(self), size):
+            yield self.batch(torch.arange(lo, min(lo + size, len(self))))
+
+    def batch(self, tasks: Tensor, *, rank: int = 0, world: int = 1) -> CrowdBatch:
+        """The batch of these tasks, or this process's part of it."""
+        crowd, mine = self.crowd, tasks[rank::world]
+        places, row = crowd.rows_of(mine)
+        weight, task_weight = crowd.weight.index_select(0, places), self.task_weight.index_select(0, mine)
+        if world == 1:
+            label_total, task_total = (weight * task_weight.index_select(0, row)).sum(), task_weight.sum()
+        else:  # totals are those of the whole batch
+            whole, _ = crowd.rows_of(tasks)
+            label_total = (crowd.weight[whole] * self.task_weight[crowd.task[whole]]).sum()
+            task_total = self.task_weight[tasks].sum()
+        return CrowdBatch(
+            x=self.take(mine),
+            task=mine,
+            row=row,
+            worker=crowd.worker.index_select(0, places),
+            label=crowd.label.index_select(0, places),
+            weight=weight,
+            place=places,
+            task_weight=task_weight,
+            label_total=label_total.clamp_min(1e-12),  # a batch of tasks without labels has nothing to average
+            task_total=task_total,
+            share=len(mine) / max(len(tasks), 1),
+        )
+
+    def take(self, rows: Tensor) -> Tensor:
+        """Features of these tasks."""
+        if isinstance(self.x, Tensor):
+            return as_floats(self.x[rows])  # bytes of images stay bytes until they are needed
+        items = [self.x[int(i)] for i in rows]
+        batch = default_collate([item[0] if isinstance(item, tuple | list) else item for item in items])
+        if not isinstance(batch, Tensor):
+            raise DataError(f"the dataset must yield tensors or arrays of features, got {type(items[0]).__name__}")
+        return batch
+
+
+class FeatureError(DataError, ValueError):
+    """Features, or labels in a matrix, that cannot be used; scikit-learn expects a ValueError there."""
+
+
+def as_features(x: Any) -> Tensor | Dataset[Any]:
+    """Features as a tensor of numbers, or the Dataset itself; not-a-number is refused here."""
+    if isinstance(x, Dataset):
+        return x
+    if isinstance(x, Tensor):
+        return _checked(x)
+    if hasattr(x, "tocsr"):
+        raise FeatureError("sparse features are not supported; give x.toarray()")
+    array = x.to_numpy() if hasattr(x, "to_numpy") else np.asarray(x)  # a frame of pandas or polars
+    if array.dtype.kind == "c":
+        raise FeatureError("Complex data not supported: features must be real numbers")
+    if array.dtype.kind == "O":  # numbers of several kinds, or anything
+        try:
+            array = array.astype(np.float32)
+        except ValueError as error:
+            raise FeatureError(f"features must be numbers ({error}); encode text or categories first") from None
+    if array.dtype.kind not in "fiub":
+        raise FeatureError(f"features must be numbers, got {array.dtype}; encode text or categories first")
+    return _checked(_shared(array))
+
+
+def _shared(array: np.ndarray[Any, Any]) -> Tensor:
+    """The array as a tensor on the same memory, wherever torch can: a file mapped into memory stays on the disk."""
+    if array.dtype.itemsize > 8 or not array.dtype.isnative or any(step < 0 for step in array.strides):
+        array = np.ascontiguousarray(
+            array, dtype=np.float32 if array.dtype.kind == "f" else array.dtype.newbyteorder("=")
+        )
+    with warnings.catch_warnings():  # torch warns of memory that must not be written to; features are only read
+        warnings.filterwarnings("ignore", message=".*not writable", category=UserWarning)
+        return torch.from_numpy(array)
+
+
+def _checked(x: Tensor) -> Tensor:
+    if x.dim() < 2:
+        raise FeatureError(f"features must have a row a task, got shape {tuple(x.shape)}. Reshape your data")
+    if x[:1].numel() == 0 and len(x):
+        raise FeatureError(f"0 feature(s) (shape={tuple(x.shape)}) while a minimum of 1 is required.")
+    if x.is_floating_point() and len(x):
+        # As singles, which is what the net will see, and a piece at a time: it may be larger than memory.
+        rows = max(1, PIECE // max(1, x[0].numel()))
+        bad = torch.cat([~torch.isfinite(part.float().flatten(1)).all(1) for part in torch.split(x, rows)])
+        if bad.any():
+            row = int(bad.nonzero()[0])
+            raise FeatureError(
+                f"{int(bad.sum())} rows of features hold NaN or infinity, the first is row {row}; mend them"
+            )
+    return x
+
+
+def _balanced(crowd: Crowd) -> Tensor:
+    """Weight of each task: inverse to how common its classes are among the votes, mean one over labelled tasks."""
+    shares = crowd.soft_majority
+    common = shares[crowd.labelled].mean(0).clamp_min(1e-6)
+    weight = shares @ (1.0 / common)
+    return torch.as_tensor(weight / weight[crowd.labelled].mean().clamp_min(1e-12))

@@ -1,0 +1,87 @@
+"""Features from files: .npz with `task` and `x`, .npy in task order, or .parquet with a task column."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import numpy.typing as npt
+import polars as pl
+
+from ...core.errors import DataError
+from ...core.vocabulary import quote
+from ...io.npz import FAULTS as ARRAY_FAULTS
+from ...io.npz import Header, read_npy, read_npz
+from ...io.parquet import open_parquet
+from ...io.sources import FAULTS, first_line, open_source
+
+_NAMES = (("task", "x"), ("train_task", "train_x"))
+
+
+def read_features(path: str | Path) -> tuple[pl.Series | None, npt.NDArray[Any]]:
+    """The tasks' names (None for .npy: rows are in the order of the sorted tasks) and x[task, ...]."""
+    path = Path(path)
+    readers = {".npz": _npz, ".npy": _npy, ".parquet": _parquet}
+    if path.suffix not in readers and path.exists():
+        raise DataError(
+            f"{path.name}: features come as .npz, .npy or .parquet, not {path.suffix or 'without a suffix'}"
+        )
+    source, where = open_source(path)
+    if isinstance(source, bytes):
+        raise DataError(f"{where} is a pipe; features are read from files only")
+    try:
+        tasks, x = readers[path.suffix](path)
+    except (*FAULTS, *ARRAY_FAULTS) as error:
+        raise DataError(f"{where} cannot be read as features ({first_line(error)})") from None
+    if tasks is not None and len(tasks) != len(x):
+        raise DataError(f"{where} names {len(tasks):,} tasks but has {len(x):,} rows of features")
+    return tasks, x
+
+
+def _npz(path: Path) -> tuple[pl.Series | None, npt.NDArray[Any]]:
+    def look(headers: Mapping[str, Header]) -> tuple[str, str]:
+        for task, x in _NAMES:
+            if task in headers and x in headers:
+                if len(headers[task].shape) != 1:
+                    raise ValueError(f"{task} has shape {headers[task].shape}; one name a row is needed")
+                _check(headers[x])
+                return task, x
+        raise DataError(f"{path.name} holds {quote(headers, 8)}; arrays `task` and `x` are needed")
+
+    task, x = read_npz(path, look).values()
+    return pl.Series("task", task.tolist()), x
+
+
+def _npy(path: Path) -> tuple[None, npt.NDArray[Any]]:
+    def look(headers: Mapping[str, Header]) -> Mapping[str, Header]:
+        _check(headers[""])
+        return headers
+
+    return None, read_npy(path, look)
+
+
+def _check(header: Header) -> None:
+    """Features are numbers, a row a task, and at least one of each."""
+    if header.dtype.kind not in "biuf":
+        raise ValueError(f"features must be numbers, not {header.dtype} values")
+    if len(header.shape) < 2 or 0 in header.shape:
+        raise ValueError(f"shape {header.shape}; a row of at least one number a task is needed")
+
+
+def _parquet(path: Path) -> tuple[pl.Series, npt.NDArray[Any]]:
+    table = open_parquet(path, path.name)
+    frame = table.read(table.header)
+    if "task" not in frame.columns:
+        raise DataError(f"{path.name} has no column `task`; it has {', '.join(frame.columns[:8])}")
+    rest = frame.drop("task")
+    if rest.width == 1 and isinstance(rest.to_series().dtype, pl.List | pl.Array):
+        x = np.array(rest.to_series().to_list(), dtype=np.float32)
+        if x.ndim < 2 or not x.size:
+            raise DataError(f"{path.name}: every task needs a list of numbers, all of one length")
+        return frame["task"], x
+    wrong = [name for name, kind in rest.schema.items() if not (kind.is_numeric() or kind == pl.Boolean)]
+    if wrong or not rest.width:
+        raise DataError(f"{path.name}: features must be numbers; {', '.join(wrong[:5]) or 'there are no columns'}")
+    return frame["task"], rest.cast(pl.Float32).to_numpy()

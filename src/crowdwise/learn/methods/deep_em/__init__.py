@@ -1,0 +1,1 @@
+"""Methods that alternate between targets and a classifier."""

@@ -1,0 +1,276 @@
+"""train: the one loop. Every method, one process or many, interrupted or not, runs through it."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Any
+
+import torch
+from torch import Tensor, nn
+from torch.optim import Optimizer
+from torch.optim.lr_scheduler import LRScheduler
+
+from ...core.errors import ParameterError, TrainingError
+from ..feeding.data import CrowdData
+from ..method import CrowdModel
+from ..optimizers import LazyAdam, make_optimizers, suit_tables
+from ..runfacts import differences, run_facts
+from . import checkpoint
+from .callbacks import Callback
+from .history import History
+from .processes import Shared, Solo
+from .schedule import Pace, Schedules
+from .sweep import Sweep, sweep_log_proba
+
+Criterion = Callable[[CrowdModel], float]
+
+
+def train(
+    model: CrowdModel,
+    data: CrowdData,
+    *,
+    optimizer: Optimizer | Sequence[Optimizer] | None = None,
+    epochs: int | None = None,
+    batch_size: int | None = None,
+    scheduler: LRScheduler | Sequence[LRScheduler] | None = None,
+    scheduler_pace: Pace | None = None,
+    criterion: Criterion | None = None,
+    patience: int | None = None,
+    callbacks: Sequence[Callback] = (),
+    fabric: Any = None,
+    folder: str | Path | None = None,
+    every: int | None = None,
+    resume: bool = False,
+    stop_after: int | None = None,
+    seed: int = 0,
+) -> History:
+    """Train the model in place, leave it in evaluation mode, and return what happened.
+
+    Where you say nothing, the method's paper decides: epochs, batch size, learning rates. `criterion(model)`, higher is
+    better, is asked after every epoch: the weights of the best epoch are kept, and `patience` epochs without a better
+    one end the training. OneCycleLR and CyclicLR step with every batch, other schedulers with every epoch, unless
+    `scheduler_pace` says "batch" or "epoch"; ReduceLROnPlateau watches the criterion, or else the loss. `folder` takes
+    a checkpoint after every epoch and every `every` steps; `resume=True` goes on from it to the same weights as an
+    uninterrupted run. `stop_after` ends a training of `epochs` early, as if it were interrupted there.
+    A launched Lightning `fabric` brings devices, precision and processes.
+    """
+    defaults = model.method.defaults
+    epochs = defaults.epochs if epochs is None else epochs
+    size = (defaults.batch_size or max(len(data), 1)) if batch_size is None else batch_size
+    asked = {"epochs": epochs, "batch_size": size, "patience": patience, "every": every, "stop_after": stop_after}
+    for name, value in asked.items():
+        if value is not None and value < 1:
+            raise ParameterError(f"{name} must be at least 1, got {value}")
+    if not bool(data.crowd.labelled.any()):
+        raise ParameterError("none of the tasks has a label; there is nothing to learn from")
+    processes = Solo(next(model.parameters()).device) if fabric is None else Shared(fabric)
+    schedules = Schedules(scheduler, scheduler_pace, data.steps(size), epochs, criterion is not None)
+    if optimizer is None:
+        chosen = make_optimizers(
+            model, lr=defaults.lr, worker_lr=defaults.worker_lr, weight_decay=defaults.weight_decay
+        )
+    else:
+        chosen = [optimizer] if isinstance(optimizer, Optimizer) else list(optimizer)
+        if not any(isinstance(each, LazyAdam | torch.optim.SparseAdam) for each in chosen):
+            suit_tables(model, lazy=False)
+    with torch.random.fork_rng(devices=[]):
+        torch.manual_seed(seed + processes.rank)
+        wrapped, chosen = processes.setup(model, chosen)
+        loop = _Loop(model, wrapped, data, chosen, schedules, processes, epochs, size, criterion, patience,
+                     list(callbacks), None if folder is None else Path(folder), every, seed, stop_after)  # fmt: skip
+        if resume:
+            loop.restore()
+        return loop.run()
+
+
+@dataclass
+class _Loop:
+    """The state of one training: everything that a checkpoint must hold."""
+
+    model: CrowdModel
+    wrapped: nn.Module
+    data: CrowdData
+    optimizers: list[Optimizer]
+    schedules: Schedules
+    processes: Solo | Shared
+    epochs: int
+    size: int
+    criterion: Criterion | None
+    patience: int | None
+    callbacks: list[Callback]
+    folder: Path | None
+    every: int | None
+    seed: int
+    stop_after: int | None = None
+    history: History = field(default_factory=History)
+    epoch: int = 0
+    step: int = 0
+    sums: dict[str, float] = field(default_factory=dict)
+    best: dict[str, Tensor] = field(default_factory=dict)
+    best_score: float = float("-inf")
+    start: dict[str, Tensor] = field(default_factory=dict)
+
+    def __post_init__(self) -> None:
+        # As they begin: a schedule moves them, and a checkpoint will put them back.
+        self.facts = run_facts(self.model, self.data, self.optimizers, self.schedules.all, self.criterion, {
+            "seed": self.seed, "batch_size": self.size, "processes": self.processes.world,
+            **({"epochs": self.epochs} if self.model.method.restarts else {}),
+        })  # fmt: skip
+
+    def run(self) -> History:
+        """All epochs, then the best weights."""
+        if self.model.method.restarts and not self.start:
+            self.start = _copy(self.model.net.state_dict())
+        try:
+            last = min(self.epochs, self.stop_after or self.epochs)
+            while self.epoch < last and not self.history.stopped_early:
+                self._epoch()
+        finally:
+            for callback in self.callbacks if self.processes.rank == 0 else ():
+                callback.close()
+        if self.best:
+            self.model.load_state_dict(self.best)
+        with torch.no_grad():
+            self.model.method.finish(self._sweep())
+        self.processes.agree(self.model.method)
+        self.wrapped.eval()
+        return self.history
+
+    def _epoch(self) -> None:
+        self.model.train()
+        if self.step == 0:
+            self.sums = {}
+            with torch.no_grad():
+                self.model.method.begin_epoch(self._sweep())
+            self.processes.agree(self.model.method)  # an E-step may draw at random
+        batches = self.data.batches(
+            self.size, seed=self.seed, epoch=self.epoch, rank=self.processes.rank, world=self.processes.world,
+            skip=self.step,
+        )  # fmt: skip
+        last = self.data.steps(self.size)
+        for batch in batches:
+            self._step(batch.to(self.processes.device))
+            self.step += 1
+            if self.every and self.step % self.every == 0 and self.step < last:
+                self.save()
+        self._end()
+
+    def _step(self, batch: Any) -> None:
+        terms = self.wrapped(batch)
+        for optimizer in self.optimizers:
+            optimizer.zero_grad(set_to_none=True)
+        loss = torch.stack([term.float() for term in terms.values()]).sum()
+        value = float(loss.detach())
+        if not math.isfinite(value):
+            bad = [name for name, term in terms.items() if not bool(torch.isfinite(term))] or ["their sum"]
+            raise TrainingError(
+                f"the loss term {', '.join(bad)!r} of {self.model.method.name} became {value:g} in epoch "
+                f"{self.epoch + 1}, step {self.step + 1}; lower the learning rate or scale the features"
+            )
+        self.processes.backward(loss)
+        for optimizer in self.optimizers:
+            optimizer.step()
+        self.schedules.batch()
+        with torch.no_grad():
+            self.model.method.end_step(batch)
+        for name, term in [("loss", loss), *terms.items()]:
+            self.sums[name] = self.sums.get(name, 0.0) + float(term.detach())
+
+    def _end(self) -> None:
+        """Close the epoch: its row of the history, the criterion, the scheduler, callbacks, checkpoint."""
+        values = self.processes.total(torch.tensor(list(self.sums.values()), dtype=torch.float64)) / max(self.step, 1)
+        row = {"epoch": float(self.epoch + 1), **dict(zip(self.sums, values.tolist(), strict=True))}
+        if self.criterion is not None:
+            row["score"] = self._score(self.criterion)
+            if row["score"] > self.best_score:
+                self.best_score, self.best = row["score"], _copy(self.model.state_dict())
+                self.history.best_epoch = self.epoch + 1
+        self.history.rows.append(row)
+        best = self.history.best_epoch
+        if self.patience is not None and best is not None and self.epoch + 1 - best >= self.patience:
+            self.history.stopped_early = True
+        self.schedules.epoch(row["loss"], row.get("score"))
+        if self.processes.rank == 0:
+            asked = [callback.epoch(self.history) for callback in self.callbacks]  # every one of them is called
+            self.history.stopped_early |= any(asked)
+        if self.processes.world > 1:  # all processes stop together
+            stop = self.processes.total(torch.tensor(float(self.history.stopped_early)))
+            self.history.stopped_early = bool(stop > 0)
+        self.epoch, self.step = self.epoch + 1, 0
+        self.save()
+
+    def _score(self, criterion: Criterion) -> float:
+        """The criterion in the first process, so that all of them keep the same epoch."""
+        score = torch.tensor(criterion(self.model) if self.processes.rank == 0 else 0.0, dtype=torch.float64)
+        return float(self.processes.total(score))
+
+    def _sweep(self) -> Sweep:
+        device = self.processes.device
+        return Sweep(
+            self.epoch, self.epochs, self.data.crowd.to(device),
+            lambda: sweep_log_proba(self.model, self.data, device), self._restart,
+        )  # fmt: skip
+
+    def _restart(self) -> None:
+        self.model.net.load_state_dict(self.start)
+        for optimizer in self.optimizers:
+            optimizer.state.clear()
+
+    def save(self) -> None:
+        """Write the whole state, in the first process."""
+        if self.folder is None:
+            return
+        random = self.processes.collect(checkpoint.random_state(self.processes.device))
+        if self.processes.rank:
+            return
+        tensors, optimizers = checkpoint.optimizer_state(self.optimizers)
+        tensors |= {f"model.{k}": v for k, v in self.model.state_dict().items()}
+        tensors |= {f"best.{k}": v for k, v in self.best.items()}
+        tensors |= {f"start.{k}": v for k, v in self.start.items()}
+        tensors |= {f"random.{rank}": state for rank, state in enumerate(random)}
+        facts = {
+            "epoch": self.epoch, "step": self.step, "sums": self.sums, "history": self.history.to_dict(),
+            "best_score": None if self.best_score == float("-inf") else self.best_score, "optimizers": optimizers,
+            "run": self.facts, "schedulers": [_plain(each.state_dict()) for each in self.schedules.all],
+        }  # fmt: skip
+        checkpoint.write(self.folder, "last", tensors, facts)
+
+    def restore(self) -> None:
+        """Go on from the last checkpoint, if there is one."""
+        if self.folder is None:
+            raise ParameterError("resume=True needs folder=, where the checkpoints are")
+        if not (self.folder / "last.json").exists():
+            return
+        tensors, facts = checkpoint.read(self.folder, "last")
+        other = differences(facts["run"], self.facts)
+        if other:
+            raise TrainingError(
+                f"{self.folder} holds a checkpoint of another run ({other}); "
+                "use the same data and parameters, or another folder"
+            )
+        try:
+            self.model.load_state_dict(checkpoint.part(tensors, "model."))
+        except RuntimeError as error:
+            raise TrainingError(
+                f"{self.folder}: the checkpoint is of another net ({str(error).splitlines()[-1].strip()})"
+            ) from None
+        self.best, self.start = checkpoint.part(tensors, "best."), checkpoint.part(tensors, "start.")
+        checkpoint.restore_optimizers(self.optimizers, tensors, facts["optimizers"])
+        checkpoint.set_random_state(tensors[f"random.{self.processes.rank}"], self.processes.device)
+        self.epoch, self.step, self.sums = facts["epoch"], facts["step"], facts["sums"]
+        self.history = History.of(facts["history"])
+        self.best_score = float("-inf") if facts["best_score"] is None else facts["best_score"]
+        for scheduler, state in zip(self.schedules.all, facts["schedulers"], strict=True):
+            scheduler.load_state_dict(state)
+
+
+def _copy(state: dict[str, Tensor]) -> dict[str, Tensor]:
+    return {name: value.detach().clone() for name, value in state.items()}
+
+
+def _plain(state: dict[str, Any]) -> dict[str, Any]:
+    """What of a scheduler's state JSON can hold."""
+    return {k: v for k, v in state.items() if isinstance(v, int | float | str | bool | list | dict | None)}

@@ -1,0 +1,1 @@
+"""How good it is: evaluation, comparison, calibration, and which tasks are doubtful."""

@@ -1,0 +1,188 @@
+"""How good are labels and probabilities, given the truth: accuracy, log-loss, Brier, ECE, macro F1, confusion."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+from typing import Any
+
+import numpy as np
+import numpy.typing as npt
+import polars as pl
+
+from ..aggregate.gold import truth_table
+from ..core.errors import DataError, ParameterError
+from ..core.result import Result
+from ..core.vocabulary import lookup, spelt_like, union
+from ..maths.ties import tie_shares
+from .intervals import Terms, intervals
+
+F8 = npt.NDArray[np.float64]
+I4 = npt.NDArray[np.int32]
+
+# Probabilities below this count as this in the log-loss: one sure mistake must not outweigh all else.
+CLIP = 1e-6
+BINS = 15
+ALL_GOLD = (
+    "all {n:,} tasks in the truth were gold in the fit, so nothing is left to score; give the truth of other tasks, "
+    "or fit without gold"
+)
+
+
+# The scores as people call them, in the order in which they read them.
+SCORES = {
+    "accuracy": "accuracy",
+    "macro_f1": "macro F1",
+    "expected_accuracy": "accuracy, ties shared",
+    "mean_confidence": "mean confidence",
+    "log_loss": "log-loss (nats)",
+    "brier": "Brier score",
+    "ece": "expected calibration error",
+}
+
+
+@dataclass(frozen=True, repr=False)
+class Evaluation:
+    """Scores over the tasks whose truth is known. Those that need probabilities are None without them.
+
+    `n` tasks are scored. `n_gold_left_out` tasks have a truth here but were gold in the fit, which was told their
+    answers: they are not scored.
+
+    `accuracy` judges the labels as given, `expected_accuracy` gives a tie its expected share. `intervals` holds the
+    95 % interval (low, high) of each score by its name; empty where no resamples were asked for.
+    """
+
+    n: int
+    accuracy: float
+    macro_f1: float
+    classes: list[Any]
+    confusion: list[list[int]]
+    expected_accuracy: float | None = None
+    log_loss: float | None = None
+    brier: float | None = None
+    ece: float | None = None
+    mean_confidence: float | None = None
+    truths_without_labels: int = 0
+    n_gold_left_out: int = 0
+    intervals: dict[str, tuple[float, float]] = field(default_factory=dict)
+
+    def to_dict(self) -> dict[str, Any]:
+        """Plain values."""
+        return dict(vars(self))
+
+    def __repr__(self) -> str:
+        parts = []
+        for key, name in SCORES.items():
+            value, between = getattr(self, key), self.intervals.get(key)
+            if value is not None:
+                parts.append(f"{name} {value:.3f}" + (f" ({between[0]:.3f} – {between[1]:.3f})" if between else ""))
+        return f"Evaluation({self.n:,} task{'s' * (self.n != 1)}: {'; '.join(parts)})"
+
+    def _repr_html_(self) -> str:
+        from ..core.notebook import evaluation_html
+
+        return evaluation_html(self)
+
+
+def evaluate(found: Result | pl.DataFrame, truth: Any, *, resamples: int = 0, seed: int = 0) -> Evaluation:
+    """Score a Result, or a table task, label (with or without p_<class> columns), against truth.
+
+    Tasks that were gold in the fit of a Result are left out: the fit was told their answers.
+    With `resamples` (1000 will do) every score gets a 95 % interval by resampling the tasks, drawn by `seed`.
+
+    >>> labels = pl.DataFrame({"task": ["a", "b"], "label": ["x", "y"]})
+    >>> evaluate(labels, {"a": "x", "b": "x"}).accuracy
+    0.5
+    """
+    if resamples < 0:
+        raise ParameterError(f"resamples must be 0 or more, got {resamples}")
+    table = truth_table(truth)
+    tasks, label, classes, posterior = _parts(found)
+    at, known = lookup(tasks, table["task"])
+    if not known.any():
+        raise DataError("none of the tasks in the truth has a label here; do the task ids match?")
+    told = known & found.gold[at] if isinstance(found, Result) and found.gold is not None else np.zeros_like(known)
+    fair = known & ~told
+    if not fair.any():
+        raise DataError(ALL_GOLD.format(n=int(told.sum())))
+    rows = at[fair]
+    true_names = spelt_like(table["label"].filter(pl.Series(fair)), classes)
+    names = union(classes, true_names.cast(pl.String) if classes.dtype == pl.String else true_names)
+    said = lookup(names, label.gather(rows))[0]
+    true = lookup(names, true_names)[0]
+    k = len(names)
+    confusion = np.bincount(true.astype(np.int64) * k + said, minlength=k * k).reshape(k, k)
+    terms = {"accuracy": (said == true).astype(np.float64)}
+    p = None
+    if posterior is not None:
+        p = np.zeros((len(rows), k))
+        p[:, lookup(names, classes)[0]] = posterior[rows]
+        terms |= probability_terms(p, true)
+    scores = {name: float(each.mean()) for name, each in terms.items()}
+    if p is not None:
+        scores["ece"] = expected_calibration_error(terms["mean_confidence"], terms["expected_accuracy"])
+    return Evaluation(
+        n=len(rows),
+        macro_f1=macro_f1(confusion),
+        classes=names.to_list(),
+        confusion=confusion.tolist(),
+        truths_without_labels=int((~known).sum()),
+        n_gold_left_out=int(told.sum()),
+        intervals=_intervals(terms, said, true, k, resamples, seed) if resamples else {},
+        **scores,
+    )
+
+
+def _intervals(
+    terms: dict[str, F8], said: I4, true: I4, k: int, resamples: int, seed: int
+) -> dict[str, tuple[float, float]]:
+    place = _bins(terms["mean_confidence"], BINS) if "mean_confidence" in terms else None
+    return intervals(Terms(terms, said.astype(np.int64), true.astype(np.int64), k, place), resamples, seed)
+
+
+def _parts(found: Result | pl.DataFrame) -> tuple[pl.Series, pl.Series, pl.Series, F8 | None]:
+    if isinstance(found, Result):
+        return found.tasks, found.classes.gather(found.labels), found.classes, found.posterior
+    for name in ("task", "label"):
+        if name not in found.columns:
+            raise DataError(f"the labels have no column {name!r}; they have {', '.join(found.columns)}")
+    if found["task"].is_duplicated().any():
+        raise DataError(f"task {found['task'].filter(found['task'].is_duplicated())[0]!r} has two labels")
+    columns = [c for c in found.columns if c.startswith("p_")]
+    if not columns:
+        return found["task"], found["label"], found["label"].unique().sort(), None
+    try:
+        posterior = found.select(pl.col(columns).cast(pl.Float64)).to_numpy()
+    except pl.exceptions.PolarsError as error:
+        raise DataError(f"the columns {columns[0]}... must hold probabilities") from error
+    if not ((posterior >= 0) & (posterior <= 1 + 1e-6)).all():
+        raise DataError(f"the columns {columns[0]}... must hold probabilities, numbers from 0 to 1 in every row")
+    return found["task"], found["label"], pl.Series("label", [c[2:] for c in columns]), posterior
+
+
+def probability_terms(p: F8, true: I4) -> dict[str, F8]:
+    """What each task adds to the scores of p[task, class] against true[task]: their means are the scores."""
+    rows = np.arange(len(true))
+    own = p[rows, true]
+    return {
+        "expected_accuracy": tie_shares(p)[rows, true],
+        "log_loss": np.abs(np.log(np.clip(own, CLIP, 1.0))),
+        "brier": (p**2).sum(axis=1) - 2 * own + 1,
+        "mean_confidence": p.max(axis=1),
+    }
+
+
+def expected_calibration_error(confidence: F8, hit: F8, bins: int = BINS) -> float:
+    """Mean gap between confidence and accuracy over equal bins of the confidence, weighted by their sizes."""
+    gap = np.bincount(_bins(confidence, bins), weights=confidence - hit, minlength=bins)
+    return float(np.abs(gap).sum() / len(confidence))
+
+
+def _bins(confidence: F8, bins: int) -> npt.NDArray[np.int64]:
+    return np.minimum((confidence * bins).astype(np.int64), bins - 1)
+
+
+def macro_f1(confusion: npt.NDArray[np.int64]) -> float:
+    """Mean F1 over the classes that are true or said at least once."""
+    right = np.diag(confusion).astype(float)
+    both = confusion.sum(axis=0) + confusion.sum(axis=1)
+    return float((2 * right[both > 0] / both[both > 0]).mean())
