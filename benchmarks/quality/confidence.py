@@ -28,7 +28,7 @@ from .score import score
 from .uneven import uneven
 
 PAGE = DOCS / "default.md"
-SHIPPED = ROOT / "src" / "crowdwise" / "aggregate" / "confidence.json"
+SHIPPED = ROOT / "src" / "crowdwise" / "aggregate" / "ensemble" / "confidence.json"
 COMMAND = "python -m benchmarks.quality.confidence"
 # Tasks of a version that the table is learnt on, at most; labels called safe; share that the interval should hold.
 TASKS, SAFE, LEVEL = 200, 0.9, 0.9
