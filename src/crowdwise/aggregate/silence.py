@@ -7,12 +7,11 @@ many open tasks would get other labels than the same file without them.
 
 from __future__ import annotations
 
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
 import numpy.typing as npt
-import polars as pl
 
 from ..kinds.classes import Annotations
 from .gold import Gold
@@ -48,15 +47,7 @@ class Heard:
 
     def only(self, annotations: Annotations) -> Annotations:
         """The annotations of those who are heard, the classes as they were."""
-        part = annotations.take(self.tasks[annotations.task] & self.workers[annotations.worker])
-        task, worker = ((np.cumsum(mask) - 1).astype(np.int32) for mask in (self.tasks, self.workers))
-        return replace(
-            part,
-            task=task[part.task],
-            worker=worker[part.worker],
-            tasks=annotations.tasks.filter(pl.Series(self.tasks)),
-            workers=annotations.workers.filter(pl.Series(self.workers)),
-        )
+        return annotations.among(self.tasks, self.workers)
 
     def gold(self, gold: Gold | None) -> Gold | None:
         """What is known of the tasks that are heard."""

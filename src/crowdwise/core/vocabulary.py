@@ -156,3 +156,37 @@ def quote(values: Any, limit: int = 3) -> str:
     shown = ", ".join(repr(v)[:60] for v in values[:limit])
     more = len(values) - limit
     return f"{shown} and {more} more" if more > 0 else shown
+
+
+def widened(old: pl.Series, new: pl.Series) -> tuple[pl.Series, Codes | None, Codes | None]:
+    """Both vocabularies in one, and where the codes of each move to (None: nowhere).
+
+    What the old one lacks finds its places there: it is not sorted again.
+    """
+    if old.dtype != new.dtype:
+        old, new = old.cast(pl.String), new.cast(pl.String)
+        both = pl.concat([old, new.rename(old.name)]).unique().sort()
+        return both, lookup(both, old)[0], lookup(both, new)[0]
+    codes, known = _found(old, new) if 20 * len(new) < len(old) else lookup(old, new)
+    if known.all():
+        return old, None, codes
+    added = new.filter(~pl.Series(known))
+    place = np.asarray(old.search_sorted(added, "left").to_numpy(), dtype=np.int64)
+    stay = np.ones(len(old) + len(added), dtype=bool)
+    stay[place + np.arange(len(added))] = False
+    at = np.flatnonzero(stay).astype(np.int32)
+    order = np.empty(len(stay), dtype=np.int64)
+    order[stay], order[~stay] = np.arange(len(old)), len(old) + np.arange(len(added))
+    both = pl.concat([old, added.rename(old.name)]).gather(order)
+    moved = np.empty(len(new), dtype=np.int32)
+    moved[known] = at[codes[known]] if len(at) else 0
+    moved[~known] = np.flatnonzero(~stay)
+    return both, at, moved
+
+
+def _found(vocabulary: pl.Series, values: pl.Series) -> tuple[Codes, npt.NDArray[np.bool_]]:
+    """`lookup` of few values in a large vocabulary: by halving, without a table of it."""
+    place = vocabulary.search_sorted(values, "left").to_numpy().astype(np.int64)
+    inside = np.minimum(place, len(vocabulary) - 1)
+    known = (place < len(vocabulary)) & (vocabulary.gather(inside) == values).to_numpy()
+    return inside.astype(np.int32), known

@@ -12,7 +12,7 @@ from dataclasses import dataclass
 from importlib.resources import files
 from typing import Any, Literal
 
-from ..core.intake.coding import Duplicates
+from ..core.intake.repeats import Duplicates
 
 Kind = Literal["truth", "subjective", "no truth"]
 

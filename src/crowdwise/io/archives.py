@@ -11,7 +11,8 @@ from collections.abc import Iterator
 from pathlib import Path
 
 from ..core.errors import DataError
-from .sources import FREE, MOST_TIMES, Source, first_line, printable
+from ..core.faults import first_line
+from .sources import FREE, MOST_TIMES, Source, printable
 
 MOST_FILES = 20_000
 MOST_BYTES = 1 << 32

@@ -11,8 +11,9 @@ from collections.abc import Sequence
 import polars as pl
 
 from ..core.errors import DataError, MissingDependencyError
+from ..core.faults import first_line
 from .archives import member_names, members
-from .sources import Source, Table, first_line, starts_with
+from .sources import Source, Table, starts_with
 
 # A sheet becomes a full rectangle in memory, from its first cell to its last: about 32 bytes a cell.
 MOST_CELLS = 20_000_000

@@ -9,8 +9,9 @@ from pathlib import Path
 import polars as pl
 
 from ..core.errors import DataError
+from ..core.faults import FAULTS, first_line
 from ..core.vocabulary import quote
-from .sources import FAULTS, FREE, MOST_TIMES, Source, Table, first_line
+from .sources import FREE, MOST_TIMES, Source, Table
 
 # Rows that are free, and rows a byte beyond them: rows that differ at all do not pack as well as that.
 _FREE, _MOST = 1_000_000, 100

@@ -10,9 +10,10 @@ from typing import Any
 import polars as pl
 
 from ..core.errors import DataError, LedgerWarning
-from ..core.intake.coding import Duplicates, UnknownClasses
+from ..core.intake.column import UnknownClasses
 from ..core.intake.columns import TRUTH, TRUTH_OPTION
 from ..core.intake.missing import asking, reads_like_missing
+from ..core.intake.repeats import Duplicates
 from ..core.vocabulary import as_series, quote
 from ..kinds.classes import Annotations
 from .formats.base import Multiple, Rejected

@@ -12,10 +12,13 @@ from typing import Any
 import polars as pl
 
 from ..core.errors import DataError, ParameterError
-from ..core.intake.coding import Duplicates, UnknownClasses, encode
+from ..core.intake.coding import encode
+from ..core.intake.column import UnknownClasses
 from ..core.intake.columns import TAKEN, VOTE, choose, values
+from ..core.intake.repeats import Duplicates
 from ..core.ledger import Ledger
 from ..core.vocabulary import quote
+from ..kinds.class_answers import ClassCoder
 from ..kinds.classes import Annotations
 from .formats import FORMATS as EXPORTS
 from .formats import get
@@ -81,14 +84,17 @@ def read_all(
     try:
         coded = encode(
             found.columns,
+            partial(
+                ClassCoder,
+                classes=classes,
+                unknown_classes=unknown_classes,
+                respell=partial(respell, decimal_comma=found.decimal_comma) if kind in TABLES else None,
+            ),
             tasks=found.tasks,
             workers=found.all_workers,
             duplicates=duplicates,
-            unknown_classes=unknown_classes,
-            classes=classes,
             notes=found.notes,
             missing=missing if kind != "wide" else (),
-            respell=partial(respell, decimal_comma=found.decimal_comma) if kind in TABLES else None,
         )
     except DataError as error:
         raise DataError(f"{where}: {error}") from None

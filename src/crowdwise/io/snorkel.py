@@ -9,9 +9,10 @@ from typing import Any
 import numpy as np
 
 from ..core.errors import DataError, ParameterError
+from ..core.faults import first_line
 from ..kinds.classes import Annotations
 from .npz import FAULTS, read_npy
-from .sources import first_line, open_source, starts_with
+from .sources import open_source, starts_with
 
 
 def read_snorkel(path: str | Path, columns: Mapping[str, str] | None, classes: Any) -> Annotations:

@@ -17,10 +17,10 @@ from typing import IO, Protocol
 import polars as pl
 
 from ..core.errors import DataError
+from ..core.faults import FAULTS, first_line
 
 Source = Path | bytes
 # What polars raises on a file that is not what it should be; some damage makes it panic, which is no Exception.
-FAULTS = (pl.exceptions.PolarsError, pl.exceptions.PanicException, OSError)
 CHUNK = 1 << 22
 LONGEST_LINE = 1 << 26
 MOST_PIPED = 1 << 31
@@ -131,12 +131,6 @@ def _drained(stream: IO[bytes], where: str) -> bytes:
 def printable(name: str) -> str:
     """A name without control characters, which could steer the terminal."""
     return name if name.isprintable() else repr(name)
-
-
-def first_line(error: BaseException) -> str:
-    """What an error of another library says, in short."""
-    lines = str(error).strip().splitlines()
-    return lines[0][:200] if lines else type(error).__name__
 
 
 def chunks(source: Source, where: str, size: int = CHUNK) -> Iterator[bytes]:

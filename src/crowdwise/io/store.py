@@ -10,6 +10,7 @@ import numpy as np
 import polars as pl
 
 from ..core.errors import DataError, unwritable
+from ..core.faults import first_line
 from ..core.result import Result
 from ..core.vocabulary import quote
 from .json.text import loads
@@ -17,7 +18,7 @@ from .npz import FAULTS as ARRAY_FAULTS
 from .npz import read_npz
 from .parquet import read_names
 from .runcheck import ARRAYS, EXTRA, as_table_says, check_facts, check_headers, check_values
-from .sources import LONGEST_LINE, first_line, printable
+from .sources import LONGEST_LINE, printable
 
 FORMAT = 1
 FILES = ("result.json", "arrays.npz", "tasks.parquet", "workers.parquet", "classes.parquet")

@@ -1,28 +1,35 @@
-"""Annotations: the one data type. Integer codes, three sorted vocabularies, a ledger, and cached index views."""
+"""Votes whose answers are classes: `Annotations`, and the record of their kind."""
 
 from __future__ import annotations
 
 import warnings
-from collections.abc import Iterable, Sequence
-from dataclasses import dataclass, field, replace
-from functools import cached_property
-from itertools import pairwise
+from collections.abc import Sequence
+from dataclasses import dataclass, replace
+from functools import cached_property, partial
 from pathlib import Path
-from typing import Any, Literal
+from typing import Any
 
 import numpy as np
 import numpy.typing as npt
 import polars as pl
 
-from ..core.errors import DataError, LedgerWarning, ParameterError
-from ..core.intake.coding import NUMBERS, Coded, Duplicates, UnknownClasses, encode
+from ..core.errors import DataError, LedgerWarning
+from ..core.intake.coding import encode
+from ..core.intake.column import UnknownClasses
+from ..core.intake.columns import pick
+from ..core.intake.frames import to_polars
+from ..core.intake.matrix import melt, snorkel_classes
+from ..core.intake.repeats import Duplicates
+from ..core.kind import Kind
 from ..core.ledger import Ledger
-from ..core.vocabulary import Codes, codes_of, recode, sorted_vocabulary, union
-from ..maths.order import offsets
+from ..core.side_tables import SideTable
+from ..core.vocabulary import Codes, recode, sorted_vocabulary, union
+from ..core.votes import F8, Votes
+from .class_answers import ClassCoder, Classes
 
 
-@dataclass(frozen=True, eq=False, repr=False)
-class Annotations:
+@dataclass(frozen=True, eq=False, repr=False, init=False)
+class Annotations(Votes[Classes]):
     """(task, worker, label) rows as codes into sorted vocabularies; rows are sorted by task, then worker.
 
     >>> votes = Annotations.from_arrays(["t1", "t1", "t2"], ["ann", "bob", "ann"], ["cat", "dog", "cat"])
@@ -32,28 +39,40 @@ class Annotations:
     ['cat', 'dog']
     """
 
-    task: Codes
-    worker: Codes
-    label: Codes
-    tasks: pl.Series
-    workers: pl.Series
-    classes: pl.Series
-    weight: npt.NDArray[np.float64] | None = None
-    time: npt.NDArray[np.float64] | None = None
-    duration: npt.NDArray[np.float64] | None = None
-    confidence: npt.NDArray[np.float64] | None = None
-    ledger: Ledger = field(default_factory=lambda: Ledger(0, 0))
-
-    def __post_init__(self) -> None:
-        for name in ("task", "worker", "label", *self.numbers):
-            array: npt.NDArray[Any] = getattr(self, name)
-            if len(array) != len(self.task):
-                raise DataError(
-                    f"{name} has {len(array)} rows but task has {len(self.task)}; they must be equally long"
-                )
-            view = array.view()  # what the caller gave stays writable for them
-            view.setflags(write=False)
-            object.__setattr__(self, name, view)
+    def __init__(
+        self,
+        task: Codes,
+        worker: Codes,
+        label: Codes | None = None,
+        tasks: Any = None,
+        workers: Any = None,
+        classes: Any = None,
+        weight: F8 | None = None,
+        time: F8 | None = None,
+        duration: F8 | None = None,
+        confidence: F8 | None = None,
+        ledger: Ledger | None = None,
+        about_tasks: SideTable = None,
+        about_workers: SideTable = None,
+        answers: Classes | None = None,
+    ) -> None:
+        """Codes and vocabularies as they are; `label` and `classes` replace those of `answers`."""
+        if answers is None:
+            answers = Classes(label, classes)  # type: ignore[arg-type]
+        elif label is not None or classes is not None:
+            same = classes is None
+            answers = Classes(
+                answers.label if label is None else label,
+                answers.classes if same else classes,
+                answers.order if same else None,
+            )
+        values = {"task": task, "worker": worker, "answers": answers, "tasks": tasks, "workers": workers}
+        values |= {"weight": weight, "time": time, "duration": duration, "confidence": confidence}
+        values |= {"ledger": Ledger(0, 0) if ledger is None else ledger}
+        values |= {"about_tasks": about_tasks, "about_workers": about_workers}
+        for name, value in values.items():
+            object.__setattr__(self, name, value)
+        self.__post_init__()
 
     # ---------------------------------------------------------------- constructors
     @classmethod
@@ -73,15 +92,18 @@ class Annotations:
         duplicates: Duplicates = "error",
         unknown_classes: UnknownClasses = "error",
         missing: Sequence[Any] = (),
+        order: Sequence[Any] | None = None,
     ) -> Annotations:
         """From three equally long columns; `tasks`, `workers`, `classes` may name more than the rows mention.
 
-        Values in `missing` stand for nothing, as None does.
+        Values in `missing` stand for nothing, as None does. `order` names the classes from the lowest to the highest,
+        where they have an order.
         """
         columns = {"task": task, "worker": worker, "label": label, "weight": weight, "time": time}
         columns |= {"duration": duration, "confidence": confidence}
-        known = {"tasks": tasks, "workers": workers, "classes": classes, "missing": missing}
-        return cls._of(encode(columns, duplicates=duplicates, unknown_classes=unknown_classes, **known))
+        coder = partial(ClassCoder, classes=classes, unknown_classes=unknown_classes, order=order)
+        known = {"tasks": tasks, "workers": workers, "missing": missing}
+        return cls._of(encode(columns, coder, duplicates=duplicates, **known))
 
     @classmethod
     def from_frame(
@@ -95,12 +117,9 @@ class Annotations:
         missing: Sequence[Any] = (),
     ) -> Annotations:
         """From a table of pandas, polars, pyarrow, duckdb, or anything else that exports an Arrow stream."""
-        from ..core.intake.columns import pick
-        from ..core.intake.frames import to_polars
-
         table, notes = pick(to_polars(frame), columns, "the frame", missing)
-        known = {"classes": classes, "notes": notes, "missing": missing}
-        return cls._of(encode(table, duplicates=duplicates, unknown_classes=unknown_classes, **known))
+        coder = partial(ClassCoder, classes=classes, unknown_classes=unknown_classes)
+        return cls._of(encode(table, coder, duplicates=duplicates, notes=notes, missing=missing))
 
     @classmethod
     def from_matrix(
@@ -110,33 +129,18 @@ class Annotations:
 
         `missing` is a value or a list of values.
         """
-        from ..io.wide import melt
-
         task, worker, label, all_tasks, all_workers, notes = melt(matrix, tasks, workers, missing)
         columns = {"task": task, "worker": worker, "label": label}
-        return cls._of(encode(columns, tasks=all_tasks, workers=all_workers, classes=classes, notes=notes))
+        coder = partial(ClassCoder, classes=classes)
+        return cls._of(encode(columns, coder, tasks=all_tasks, workers=all_workers, notes=notes))
 
     @classmethod
     def from_snorkel(cls, matrix: Any, *, cardinality: int | None = None) -> Annotations:
         """From Snorkel's label matrix L (tasks × labelling functions, -1 = abstain, classes 0..cardinality-1)."""
-        from ..io.wide import snorkel_classes
-
         matrix = np.asarray(matrix)
         return cls.from_matrix(matrix, classes=snorkel_classes(matrix, cardinality), missing=-1)
 
-    @classmethod
-    def _of(cls, coded: Coded) -> Annotations:
-        return cls(**{name: getattr(coded, name) for name in Coded.__dataclass_fields__})
-
-    # ---------------------------------------------------------------- sizes and views
-    def __len__(self) -> int:
-        return len(self.task)
-
-    def _repr_html_(self) -> str:
-        from ..core.notebook import annotations_html
-
-        return annotations_html(self)
-
+    # ---------------------------------------------------------------- what classes add to rows
     def __repr__(self) -> str:
         return (
             f"Annotations({len(self):,} annotations, {self.n_tasks:,} tasks, "
@@ -144,39 +148,19 @@ class Annotations:
         )
 
     @property
-    def numbers(self) -> dict[str, npt.NDArray[np.float64]]:
-        """What the rows carry besides their label: weight, time, duration (both in seconds), confidence."""
-        return {name: getattr(self, name) for name in NUMBERS if getattr(self, name) is not None}
+    def label(self) -> Codes:
+        """Code of the class that each row names."""
+        return self.answers.label
 
     @property
-    def n_tasks(self) -> int:
-        """Number of tasks, those without labels included."""
-        return len(self.tasks)
-
-    @property
-    def n_workers(self) -> int:
-        """Number of workers, those without labels included."""
-        return len(self.workers)
+    def classes(self) -> pl.Series:
+        """All classes, those never observed included."""
+        return self.answers.classes
 
     @property
     def n_classes(self) -> int:
         """Number of classes, those never observed included."""
-        return len(self.classes)
-
-    @cached_property
-    def task_offsets(self) -> npt.NDArray[np.int64]:
-        """Rows of task i are task_offsets[i] .. task_offsets[i + 1]."""
-        return offsets(self.task, self.n_tasks)
-
-    @cached_property
-    def worker_order(self) -> npt.NDArray[np.int64]:
-        """Row numbers sorted by worker, then task."""
-        return np.argsort(self.worker, kind="stable")
-
-    @cached_property
-    def worker_offsets(self) -> npt.NDArray[np.int64]:
-        """Rows of worker w are worker_order[worker_offsets[w] .. worker_offsets[w + 1]]."""
-        return offsets(self.worker, self.n_workers)
+        return len(self.answers.classes)
 
     @cached_property
     def cell(self) -> npt.NDArray[np.int32]:
@@ -186,22 +170,12 @@ class Annotations:
         return self.worker * np.int32(self.n_classes) + self.label
 
     @cached_property
-    def labels_per_task(self) -> npt.NDArray[np.int64]:
-        """Number of rows of each task."""
-        return np.diff(self.task_offsets)
-
-    @cached_property
-    def labels_per_worker(self) -> npt.NDArray[np.int64]:
-        """Number of rows of each worker."""
-        return np.diff(self.worker_offsets)
-
-    @cached_property
     def votes(self) -> npt.NDArray[np.float64]:
         """votes[task, class]: how often (with weights: how heavily) each class was said of each task."""
         return self.count_votes()
 
     def count_votes(self) -> npt.NDArray[np.float64]:
-        """`votes`, counted anew: for who means to overwrite them."""
+        """`votes`, in an array of your own that you may overwrite."""
         out = np.empty((self.n_tasks, self.n_classes))
         # A block of tasks at a time: numpy's copies stay small, and the counts in the cache.
         for lo in range(0, self.n_tasks, 65_536):
@@ -213,108 +187,14 @@ class Annotations:
             out[lo:hi] = counts.reshape(hi - lo, self.n_classes)
         return out
 
-    @property
-    def single_label(self) -> bool:
-        """Whether no task has more than one label: then nothing can be learnt about the workers."""
-        return len(self) > 0 and int(self.labels_per_task.max()) <= 1
-
-    # ---------------------------------------------------------------- verbs, each returns a new object
-    def take(self, rows: npt.NDArray[Any]) -> Annotations:
-        """The rows of a mask or of ascending row numbers, with the same vocabularies."""
-        pick = np.flatnonzero(rows) if rows.dtype == bool else rows
-        numbers: dict[str, Any] = {name: values[pick] for name, values in self.numbers.items()}
-        return replace(
-            self,
-            task=self.task[pick],
-            worker=self.worker[pick],
-            label=self.label[pick],
-            ledger=Ledger(len(pick), len(pick)),
-            **numbers,
-        )
-
-    def select(self, *, tasks: Iterable[Any] | None = None, workers: Iterable[Any] | None = None) -> Annotations:
-        """Only these tasks and workers, by name; the vocabularies shrink with them, the classes stay."""
-        keep = np.ones(len(self), dtype=bool)
-        vocabularies: dict[str, Any] = {"tasks": self.tasks, "workers": self.workers}
-        for name, wanted, codes in (("tasks", tasks, self.task), ("workers", workers, self.worker)):
-            if wanted is None:
-                continue
-            member = np.zeros(len(vocabularies[name]), dtype=bool)
-            member[codes_of(vocabularies[name], wanted, name)] = True
-            keep &= member[codes]
-            vocabularies[name] = vocabularies[name].filter(pl.Series(member))
-        part = self.take(keep)
-        return replace(
-            part,
-            task=recode(part.task, self.tasks, vocabularies["tasks"]),
-            worker=recode(part.worker, self.workers, vocabularies["workers"]),
-            **vocabularies,
-        )
-
-    def split(
-        self, fraction: float, *, by: Literal["annotation", "task"] = "annotation", seed: int = 0
-    ) -> tuple[Annotations, Annotations]:
-        """(kept, held out): a random `fraction` of the annotations, or of the tasks, is held out."""
-        if not 0 <= fraction <= 1:
-            raise ParameterError(f"fraction must be between 0 and 1, got {fraction}")
-        if by not in ("annotation", "task"):
-            raise ParameterError(f"by must be 'annotation' or 'task', got {by!r}")
-        rng = np.random.default_rng(seed)
-        n = len(self) if by == "annotation" else self.n_tasks
-        out = np.zeros(n, dtype=bool)
-        out[rng.permutation(n)[: round(fraction * n)]] = True
-        rows = out if by == "annotation" else out[self.task]
-        return self.take(~rows), self.take(rows)
-
-    def shards(self, n: int) -> list[Annotations]:
-        """At most n runs of consecutive tasks with about equally many rows; workers and classes are shared."""
-        if n < 1:
-            raise ParameterError(f"the number of shards must be at least 1, got {n}")
-        cuts = np.searchsorted(self.task_offsets, np.linspace(0, len(self), n + 1)[1:-1])
-        edges = np.unique(np.concatenate([[0], cuts, [self.n_tasks]]))
-        return [self._run(int(lo), int(hi)) for lo, hi in pairwise(edges)] or [self]
-
-    def _run(self, lo: int, hi: int) -> Annotations:
-        part = self.take(np.arange(self.task_offsets[lo], self.task_offsets[hi]))
-        return replace(part, task=part.task - np.int32(lo), tasks=self.tasks[lo:hi])
-
-    def append(self, other: Annotations, *, duplicates: Duplicates = "error") -> Annotations:
-        """Both sets of rows over the union of the vocabularies. Rows of a side without weights weigh 1; of a side
-        without times, durations or confidences they have none."""
-        both = pl.concat([self.to_frame(), other.to_frame()], how="diagonal_relaxed")
-        if "weight" in both:
-            both = both.with_columns(pl.col("weight").fill_null(1.0))
-        names = [n for n in NUMBERS if n in both]
-        coded = encode(
-            {name: both[name] for name in ("task", "worker", "label", *names)},
-            tasks=union(self.tasks, other.tasks),
-            workers=union(self.workers, other.workers),
-            classes=union(self.classes, other.classes),
-            duplicates=duplicates,
-        )
-        return replace(self._of(coded), ledger=(self.ledger + other.ledger).then(coded.ledger))
-
     def with_classes(self, classes: Sequence[Any] | pl.Series) -> Annotations:
         """The same rows where `classes` may be true too; the classes there are stay."""
         wider = union(self.classes, sorted_vocabulary(classes, "label"))
-        return replace(self, label=recode(self.label, self.classes, wider), classes=wider)
+        return self.saying(recode(self.label, self.classes, wider), wider)
 
-    def to_frame(self) -> pl.DataFrame:
-        """The rows with the user's own ids again."""
-        frame = pl.DataFrame(
-            {
-                "task": self.tasks.gather(self.task),
-                "worker": self.workers.gather(self.worker),
-                "label": self.classes.gather(self.label),
-            }
-        )
-        return frame.with_columns(**{n: pl.Series(v) for n, v in self.numbers.items()})
-
-    def describe(self) -> dict[str, Any]:
-        """What is in the data, as plain values: sizes, overlap, graph, agreement, ledger."""
-        from .describe import describe
-
-        return describe(self)
+    def saying(self, label: Codes, classes: pl.Series | None = None) -> Annotations:
+        """The same tasks and workers with other labels, and other classes where they are given."""
+        return replace(self, answers=Classes(label, self.classes if classes is None else classes))
 
 
 def as_annotations(votes: Any) -> Annotations:
@@ -335,3 +215,18 @@ def as_annotations(votes: Any) -> Annotations:
     for note in told:
         warnings.warn(f"the frame: {note}", LedgerWarning, stacklevel=3)
     return found
+
+
+KIND = Kind(
+    name="classes",
+    people="class labels",
+    columns={"label": "label response answer annotation vote judgment judgement category verdict choice"},
+    coder=ClassCoder,
+    default="committee",
+    answers_word="annotations",
+    votes=Annotations,
+    doors={
+        "describe": "crowdwise.kinds.describe:describe",
+        "html": "crowdwise.plots.notebook:annotations_html",
+    },
+)

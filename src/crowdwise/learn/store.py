@@ -14,10 +14,10 @@ from safetensors.torch import load_file
 from torch import Tensor, nn
 
 from ..core.errors import CrowdwiseError, DataError, ParameterError
+from ..core.faults import first_line
 from ..core.result import Result
 from ..core.vocabulary import quote
 from ..io.parquet import NAMES, read_columns
-from ..io.sources import first_line
 from ..io.store import read_json
 from .estimator import not_fitted
 from .feeding.crowd import Crowd

@@ -11,6 +11,7 @@ import polars as pl
 
 from ..aggregate.gold import truth_table
 from ..core.errors import DataError, ParameterError
+from ..core.kind import resolve
 from ..core.result import Result
 from ..core.vocabulary import lookup, spelt_like, union
 from ..maths.ties import tie_shares
@@ -78,9 +79,8 @@ class Evaluation:
         return f"Evaluation({self.n:,} task{'s' * (self.n != 1)}: {'; '.join(parts)})"
 
     def _repr_html_(self) -> str:
-        from ..core.notebook import evaluation_html
-
-        return evaluation_html(self)
+        shown: str = resolve("crowdwise.plots.notebook:evaluation_html")(self)
+        return shown
 
 
 def evaluate(found: Result | pl.DataFrame, truth: Any, *, resamples: int = 0, seed: int = 0) -> Evaluation:

@@ -180,9 +180,7 @@ def _in_order(annotations: Annotations, level: Level, order: Sequence[Any] | Non
         place = np.argsort(numbers, kind="stable").tolist()
     rank = np.empty(len(place), dtype=np.int32)
     rank[place] = np.arange(len(place), dtype=np.int32)
-    moved = replace(
-        annotations, label=rank[annotations.label], classes=annotations.classes.gather(place), time=annotations.time
-    )
+    moved = annotations.saying(rank[annotations.label], annotations.classes.gather(place))
     return moved, values[place] if level in ("interval", "ratio") else values
 
 

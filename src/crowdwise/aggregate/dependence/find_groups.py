@@ -22,6 +22,7 @@ import numpy as np
 import numpy.typing as npt
 import polars as pl
 
+from ...kinds.class_answers import Classes
 from ...kinds.classes import Annotations
 from ...maths.discovery import adjusted
 from ...maths.logspace import segment_sum
@@ -147,7 +148,7 @@ def as_units(votes: Annotations, group: I8) -> Annotations:
         votes,
         task=pairs.task[pair].astype(np.int32),
         worker=pairs.group[pair].astype(np.int32),
-        label=label.astype(np.int32),
+        answers=Classes(label.astype(np.int32), votes.classes),
         weight=won[pair, label],
         time=None,
         duration=None,

@@ -141,7 +141,7 @@ def by_appearance(
     known = (
         None if gold is None else Gold(np.append(place, gold.n_classes).astype(np.int32)[gold.label], gold.n_classes)
     )
-    return replace(annotations, label=place[annotations.label]), known, place
+    return annotations.saying(place[annotations.label]), known, place
 
 
 def appearance(annotations: Annotations, gold: Gold | None) -> npt.NDArray[np.int32]:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import warnings
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
@@ -123,7 +123,7 @@ def _of(votes: Annotations, n_classes: int | None) -> Labels:
         low, high = (int(each) for each in (votes.classes.min() or 0, votes.classes.max() or 0))  # type: ignore[arg-type]
         if low < 0:
             raise LabelsError(f"labels that are numbers must be classes from 0 up, got {low}")
-        votes = replace(votes, classes=votes.classes.cast(pl.Int64))
+        votes = votes.saying(votes.label, votes.classes.cast(pl.Int64))
         votes = votes.with_classes(range(_columns(high + 1, n_classes)))
     elif n_classes is not None and votes.n_classes != n_classes:
         raise LabelsError(f"pred_probs has {n_classes} columns but the labels name {votes.n_classes} classes")

@@ -8,8 +8,8 @@ from typing import Any
 import numpy as np
 import polars as pl
 
-from ...io.sources import FAULTS, first_line
 from ..errors import DataError
+from ..faults import FAULTS, first_line
 
 
 def to_polars(frame: Any) -> pl.DataFrame:

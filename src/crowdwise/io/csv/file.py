@@ -11,8 +11,9 @@ from typing import Any
 import polars as pl
 
 from ...core.errors import DataError
+from ...core.faults import FAULTS, first_line
 from ...core.vocabulary import quote
-from ..sources import CHUNK, FAULTS, Source, Table, chunks, first_line, from_western, is_utf8, text_source
+from ..sources import CHUNK, Source, Table, chunks, from_western, is_utf8, text_source
 from .cells import TRACE, restore, restore_name
 from .check import NotUtf8, count_rows
 

@@ -7,8 +7,9 @@ from typing import Any
 from xml.parsers import expat
 
 from ...core.errors import DataError
+from ...core.faults import first_line
 from ..archives import members
-from ..sources import Source, chunks, first_line, printable, starts_with
+from ..sources import Source, chunks, printable, starts_with
 from .base import NO_ANSWER, SURE, Ask, Found, Guess, Head, Rows
 
 USUAL = "annotations"  # what CVAT calls the file in each of its archives

@@ -9,11 +9,12 @@ from typing import Any
 import polars as pl
 
 from ...core.errors import DataError
+from ...core.faults import FAULTS, first_line
 from ...core.vocabulary import quote
 from ..json.stream import objects
 from ..json.text import loads
 from ..parquet import refuse_bomb
-from ..sources import FAULTS, Source, first_line, starts_with
+from ..sources import Source, starts_with
 
 _BATCH = 20_000
 

@@ -11,7 +11,8 @@ from typing import Any
 import polars as pl
 
 from ...core.errors import DataError
-from ..sources import FAULTS, Source, Table, first_line, lines, refuse_blanks, text_source, whole_lines, without_mark
+from ...core.faults import FAULTS, first_line
+from ..sources import Source, Table, lines, refuse_blanks, text_source, whole_lines, without_mark
 from .text import loads, whole_bytes
 
 FIRST = 1000  # lines whose keys make the header

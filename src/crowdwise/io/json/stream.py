@@ -9,7 +9,8 @@ from collections.abc import Iterator
 from typing import Any
 
 from ...core.errors import DataError
-from ..sources import Source, chunks, first_line, text_source
+from ...core.faults import first_line
+from ..sources import Source, chunks, text_source
 from .text import decode
 
 PIECE = 1 << 20

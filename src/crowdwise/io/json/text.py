@@ -11,7 +11,6 @@ import re
 from collections import Counter
 from typing import Any
 
-HALF = "\ufffd"
 # From backslash to backslash: a whole pair, half a character, or any other escape.
 _ESCAPE = re.compile(
     r"\\(?:u[dD][89abAB][0-9a-fA-F]{2}\\u[dD][c-fC-F][0-9a-fA-F]{2}|(u[dD][89a-fA-F][0-9a-fA-F]{2})|.)", re.DOTALL

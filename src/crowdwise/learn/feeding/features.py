@@ -11,11 +11,12 @@ import numpy.typing as npt
 import polars as pl
 
 from ...core.errors import DataError
+from ...core.faults import FAULTS, first_line
 from ...core.vocabulary import quote
 from ...io.npz import FAULTS as ARRAY_FAULTS
 from ...io.npz import Header, read_npy, read_npz
 from ...io.parquet import open_parquet
-from ...io.sources import FAULTS, first_line, open_source
+from ...io.sources import open_source
 
 _NAMES = (("task", "x"), ("train_task", "train_x"))
 

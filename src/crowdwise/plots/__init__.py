@@ -10,8 +10,8 @@ from typing import Any
 import numpy as np
 import polars as pl
 
-from .core.errors import DataError, MissingDependencyError, ParameterError
-from .core.result import Result
+from ..core.errors import DataError, MissingDependencyError, ParameterError
+from ..core.result import Result
 
 # What a reader sees at once.
 WORKERS, TASKS = 30, 20
@@ -74,10 +74,10 @@ class Plots:
 
         `truth` is a mapping or a table task, label; tasks that were gold in the fit are left out.
         """
-        from .aggregate.gold import truth_table
-        from .core.vocabulary import lookup, spelt_like
-        from .report.calibration import bins
-        from .scoring.evaluate import ALL_GOLD
+        from ..aggregate.gold import truth_table
+        from ..core.vocabulary import lookup, spelt_like
+        from ..report.calibration import bins
+        from ..scoring.evaluate import ALL_GOLD
 
         result, table = self.result, truth_table(truth)
         at, known = lookup(result.tasks, table["task"])

@@ -1,0 +1,90 @@
+"""Two sets of votes as one, on codes: what is added costs its own size, not that of what is there."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from itertools import pairwise
+from typing import Any, TypeVar
+
+import numpy as np
+import numpy.typing as npt
+
+from .errors import ParameterError
+from .intake.coding import NUMBERS
+from .intake.repeats import Duplicates, resolve, told
+from .ledger import Ledger
+from .side_tables import joined
+from .vocabulary import Codes, widened
+from .votes import Votes
+
+V = TypeVar("V", bound=Votes[Any])
+I8 = npt.NDArray[np.int64]
+_FEW = 64
+
+
+def append(votes: V, other: V, duplicates: Duplicates) -> V:
+    """The rows of both over the union of their vocabularies; see Votes.append."""
+    if duplicates not in ("error", "first", "last", "keep"):
+        raise ParameterError(f"duplicates must be error, first, last or keep, got {duplicates!r}")
+    tasks, old_task, new_task = widened(votes.tasks, other.tasks)
+    workers, old_worker, new_worker = widened(votes.workers, other.workers)
+    task = [_moved(votes.task, old_task), _moved(other.task, new_task)]
+    worker = [_moved(votes.worker, old_worker), _moved(other.worker, new_worker)]
+    key = [t.astype(np.int64) * max(len(workers), 1) + w for t, w in zip(task, worker, strict=True)]
+    # Both are sorted already: the new rows only have to find their places.
+    place = np.searchsorted(key[0], key[1], side="right")
+    order = _merged(np.arange(len(votes)), len(votes) + np.arange(len(other)), place)
+    numbers: dict[str, Any] = {name: _numbers(name, votes, other, place) for name in NUMBERS}
+    found = replace(
+        votes,
+        task=_merged(*task, place),
+        worker=_merged(*worker, place),
+        answers=votes.answers.join(other.answers).take(order),
+        tasks=tasks,
+        workers=workers,
+        about_tasks=joined(votes.about_tasks, other.about_tasks),
+        about_workers=joined(votes.about_workers, other.about_workers),
+        **numbers,
+    )
+    twice = bool((place > 0).any() and (key[0][np.maximum(place - 1, 0)] == key[1])[place > 0].any())
+    if twice or bool((np.diff(key[1]) == 0).any()) or bool((np.diff(key[0]) == 0).any()):
+        return _resolved(found, duplicates, votes.ledger + other.ledger)
+    both = votes.ledger + other.ledger
+    return replace(found, ledger=both.then(Ledger(len(found), len(found))))
+
+
+def _resolved(found: V, duplicates: Duplicates, before: Ledger) -> V:
+    """The rows after the policy for repeats."""
+
+    def tell(rows: I8) -> str:
+        row = int(rows[0])
+        return told(found.tasks[int(found.task[row])], found.workers[int(found.worker[row])], found.answers.words(rows))
+
+    numbers = {name: getattr(found, name) for name in NUMBERS}
+    kept, gone = resolve(found.task, found.worker, found.answers.keys(), numbers, duplicates, tell)
+    part = found if kept is None else found.take(kept)
+    return replace(part, ledger=before.then(Ledger(len(found), len(part), gone)))
+
+
+def _merged(first: npt.NDArray[Any], second: npt.NDArray[Any], place: I8) -> npt.NDArray[Any]:
+    """np.insert; of few rows, by pieces, which is several times as fast."""
+    if len(place) > _FEW:
+        return np.insert(first, place, second)
+    edges = [0, *place.tolist(), len(first)]
+    pieces = [first[edges[0] : edges[1]]]
+    for i, (lo, hi) in enumerate(pairwise(edges[1:])):
+        pieces += [second[i : i + 1], first[lo:hi]]
+    return np.concatenate(pieces)
+
+
+def _moved(codes: Codes, table: Codes | None) -> Codes:
+    return codes if table is None or not len(table) else table[codes]
+
+
+def _numbers(name: str, votes: Votes[Any], other: Votes[Any], place: I8) -> npt.NDArray[np.float64] | None:
+    first, second = getattr(votes, name), getattr(other, name)
+    if first is None and second is None:
+        return None
+    nothing = 1.0 if name == "weight" else np.nan
+    first = np.full(len(votes), nothing) if first is None else first
+    return _merged(first, np.full(len(other), nothing) if second is None else second, place)

@@ -1,0 +1,58 @@
+"""What else is known of tasks and workers: tables by name that travel with the votes."""
+
+from __future__ import annotations
+
+from typing import Any, TypeAlias
+
+import polars as pl
+
+from .errors import DataError
+from .intake.frames import to_polars
+from .vocabulary import as_series, lookup, quote
+
+# A row for each that something is known of; its first column is `task` or `worker`.
+SideTable: TypeAlias = pl.DataFrame | None
+
+
+def side_table(frame: Any, key: str, vocabulary: pl.Series) -> pl.DataFrame:
+    """A user's table by task or worker, each once; who is not among the votes is left out."""
+    table = to_polars(frame)
+    if key not in table.columns:
+        raise DataError(f"a table about {key}s needs a column {key!r}; it has {quote(table.columns, 8)}")
+    names = as_series(table[key], key)
+    if vocabulary.dtype != names.dtype:
+        names = names.cast(pl.String)
+    twice = names.filter(names.is_duplicated()).unique(maintain_order=True)
+    if len(twice):
+        raise DataError(f"{len(twice)} {key}s stand twice in the table about them: {quote(twice)}; keep one row each")
+    table = table.with_columns(names.alias(key)).select(key, pl.exclude(key))
+    known = lookup(vocabulary, table[key])[1]
+    return table.filter(pl.Series(known))
+
+
+def narrowed(table: SideTable, vocabulary: pl.Series) -> SideTable:
+    """The rows about members of the vocabulary."""
+    if table is None:
+        return None
+    known = lookup(vocabulary, table.to_series(0))[1]
+    return table.filter(pl.Series(known))
+
+
+def joined(first: SideTable, second: SideTable) -> SideTable:
+    """Both tables; where both speak of one name, the later one is believed, column by column."""
+    if first is None or second is None:
+        return second if first is None else first
+    key = first.columns[0]
+    if first.schema[key] != second.schema[key]:
+        first, second = (t.with_columns(pl.col(key).cast(pl.String)) for t in (first, second))
+    both = pl.concat([second, first], how="diagonal_relaxed")
+    return both.group_by(key, maintain_order=True).agg(pl.all().drop_nulls().first()).sort(key)
+
+
+def column_by(table: SideTable, name: str, vocabulary: pl.Series) -> pl.Series | None:
+    """A column in the order of the vocabulary, null where nothing is known; None without such a column."""
+    if table is None or name not in table.columns:
+        return None
+    code, known = lookup(table.to_series(0), vocabulary)
+    values = table[name].gather(code.tolist()) if table.height else pl.Series(name, [None] * len(vocabulary))
+    return values.set(~pl.Series(known), None) if not known.all() else values

@@ -1,0 +1,246 @@
+"""Votes: rows of (task, worker, answer) as integer codes, whatever kind of answer it is, and the verbs on rows."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass, field, replace
+from functools import cached_property
+from itertools import pairwise
+from typing import TYPE_CHECKING, Any, Generic, Literal, Self, TypeVar
+
+import numpy as np
+import numpy.typing as npt
+import polars as pl
+
+from ..maths.order import offsets
+from .answers import Answers
+from .errors import DataError, ParameterError
+from .intake.coding import NUMBERS, Coded
+from .intake.repeats import Duplicates
+from .ledger import Ledger
+from .side_tables import SideTable, narrowed
+from .vocabulary import Codes, codes_of, recode
+
+if TYPE_CHECKING:
+    from .kind import Kind
+
+A = TypeVar("A", bound=Answers)
+F8 = npt.NDArray[np.float64]
+
+
+@dataclass(frozen=True, eq=False, repr=False)
+class Votes(Generic[A]):
+    """Rows as codes into sorted vocabularies of tasks and workers, sorted by task, then worker, with one answer each.
+
+    `about_tasks` and `about_workers` are tables of whatever else is known of them (text, url; group, family, cost), by
+    name; they travel with the rows.
+    """
+
+    task: Codes
+    worker: Codes
+    answers: A
+    tasks: pl.Series
+    workers: pl.Series
+    weight: F8 | None = None
+    time: F8 | None = None
+    duration: F8 | None = None
+    confidence: F8 | None = None
+    ledger: Ledger = field(default_factory=lambda: Ledger(0, 0))
+    about_tasks: SideTable = None
+    about_workers: SideTable = None
+
+    def __post_init__(self) -> None:
+        if len(self.answers) != len(self.task):
+            raise DataError(
+                f"label has {len(self.answers)} rows but task has {len(self.task)}; they must be equally long"
+            )
+        for name in ("task", "worker", *self.numbers):
+            array: npt.NDArray[Any] = getattr(self, name)
+            if len(array) != len(self.task):
+                raise DataError(
+                    f"{name} has {len(array)} rows but task has {len(self.task)}; they must be equally long"
+                )
+            object.__setattr__(self, name, frozen(array))
+
+    @classmethod
+    def _of(cls, coded: Coded, **more: Any) -> Self:
+        return cls(**{name: getattr(coded, name) for name in Coded.__dataclass_fields__}, **more)
+
+    # ---------------------------------------------------------------- sizes and views
+    def __len__(self) -> int:
+        return len(self.task)
+
+    @property
+    def kind(self) -> Kind:
+        """What kind of answers these are."""
+        from .kind import get
+
+        return get(self.answers.kind)
+
+    def __repr__(self) -> str:
+        return (
+            f"{type(self).__name__}({len(self):,} {self.kind.answers_word}, {self.n_tasks:,} tasks, "
+            f"{self.n_workers:,} workers)"
+        )
+
+    def _repr_html_(self) -> str:
+        shown: str = self.kind.door("html")(self)
+        return shown
+
+    @property
+    def numbers(self) -> dict[str, F8]:
+        """What the rows carry besides their answer: weight, time, duration (both in seconds), confidence."""
+        return {name: getattr(self, name) for name in NUMBERS if getattr(self, name) is not None}
+
+    @property
+    def n_tasks(self) -> int:
+        """Number of tasks, those without answers included."""
+        return len(self.tasks)
+
+    @property
+    def n_workers(self) -> int:
+        """Number of workers, those without answers included."""
+        return len(self.workers)
+
+    @cached_property
+    def task_offsets(self) -> npt.NDArray[np.int64]:
+        """Rows of task i are task_offsets[i] .. task_offsets[i + 1]."""
+        return offsets(self.task, self.n_tasks)
+
+    @cached_property
+    def worker_order(self) -> npt.NDArray[np.int64]:
+        """Row numbers sorted by worker, then task."""
+        return np.argsort(self.worker, kind="stable")
+
+    @cached_property
+    def worker_offsets(self) -> npt.NDArray[np.int64]:
+        """Rows of worker w are worker_order[worker_offsets[w] .. worker_offsets[w + 1]]."""
+        return offsets(self.worker, self.n_workers)
+
+    @cached_property
+    def labels_per_task(self) -> npt.NDArray[np.int64]:
+        """Number of rows of each task."""
+        return np.diff(self.task_offsets)
+
+    @cached_property
+    def labels_per_worker(self) -> npt.NDArray[np.int64]:
+        """Number of rows of each worker."""
+        return np.diff(self.worker_offsets)
+
+    @property
+    def single_label(self) -> bool:
+        """Whether no task has more than one answer: then nothing can be learnt about the workers."""
+        return len(self) > 0 and int(self.labels_per_task.max()) <= 1
+
+    # ---------------------------------------------------------------- verbs, each returns a new object
+    def take(self, rows: npt.NDArray[Any]) -> Self:
+        """The rows of a mask or of ascending row numbers, with the same vocabularies."""
+        pick = np.flatnonzero(rows) if rows.dtype == bool else rows
+        numbers: dict[str, Any] = {name: values[pick] for name, values in self.numbers.items()}
+        return replace(
+            self,
+            task=self.task[pick],
+            worker=self.worker[pick],
+            answers=self.answers.take(pick),
+            ledger=Ledger(len(pick), len(pick)),
+            **numbers,
+        )
+
+    def select(self, *, tasks: Iterable[Any] | None = None, workers: Iterable[Any] | None = None) -> Self:
+        """Only these tasks and workers, by name; their vocabularies shrink with them."""
+        keep = np.ones(len(self), dtype=bool)
+        vocabularies: dict[str, Any] = {"tasks": self.tasks, "workers": self.workers}
+        for name, wanted, codes in (("tasks", tasks, self.task), ("workers", workers, self.worker)):
+            if wanted is None:
+                continue
+            member = np.zeros(len(vocabularies[name]), dtype=bool)
+            member[codes_of(vocabularies[name], wanted, name)] = True
+            keep &= member[codes]
+            vocabularies[name] = vocabularies[name].filter(pl.Series(member))
+        part = self.take(keep)
+        return replace(
+            part,
+            task=recode(part.task, self.tasks, vocabularies["tasks"]),
+            worker=recode(part.worker, self.workers, vocabularies["workers"]),
+            about_tasks=narrowed(self.about_tasks, vocabularies["tasks"]),
+            about_workers=narrowed(self.about_workers, vocabularies["workers"]),
+            **vocabularies,
+        )
+
+    def among(self, tasks: npt.NDArray[np.bool_], workers: npt.NDArray[np.bool_]) -> Self:
+        """The rows between these tasks and workers, by masks, over the vocabularies that remain."""
+        part = self.take(tasks[self.task] & workers[self.worker])
+        task, worker = ((np.cumsum(mask) - 1).astype(np.int32) for mask in (tasks, workers))
+        return replace(
+            part,
+            task=task[part.task],
+            worker=worker[part.worker],
+            tasks=self.tasks.filter(pl.Series(tasks)),
+            workers=self.workers.filter(pl.Series(workers)),
+        )
+
+    def split(
+        self, fraction: float, *, by: Literal["annotation", "task"] = "annotation", seed: int = 0
+    ) -> tuple[Self, Self]:
+        """(kept, held out): a random `fraction` of the rows, or of the tasks, is held out."""
+        if not 0 <= fraction <= 1:
+            raise ParameterError(f"fraction must be between 0 and 1, got {fraction}")
+        if by not in ("annotation", "task"):
+            raise ParameterError(f"by must be 'annotation' or 'task', got {by!r}")
+        rng = np.random.default_rng(seed)
+        n = len(self) if by == "annotation" else self.n_tasks
+        out = np.zeros(n, dtype=bool)
+        out[rng.permutation(n)[: round(fraction * n)]] = True
+        rows = out if by == "annotation" else out[self.task]
+        return self.take(~rows), self.take(rows)
+
+    def shards(self, n: int) -> list[Self]:
+        """At most n runs of consecutive tasks with about equally many rows; the workers are shared."""
+        if n < 1:
+            raise ParameterError(f"the number of shards must be at least 1, got {n}")
+        cuts = np.searchsorted(self.task_offsets, np.linspace(0, len(self), n + 1)[1:-1])
+        edges = np.unique(np.concatenate([[0], cuts, [self.n_tasks]]))
+        return [self._run(int(lo), int(hi)) for lo, hi in pairwise(edges)] or [self]
+
+    def _run(self, lo: int, hi: int) -> Self:
+        part = self.take(np.arange(self.task_offsets[lo], self.task_offsets[hi]))
+        return replace(part, task=part.task - np.int32(lo), tasks=self.tasks[lo:hi])
+
+    def append(self, other: Self, *, duplicates: Duplicates = "error") -> Self:
+        """Both sets of rows over the union of the vocabularies. Rows of a side without weights weigh 1; of a side
+        without times, durations or confidences they have none."""
+        from .append import append
+
+        return append(self, other, duplicates)
+
+    def about(self, *, tasks: Any = None, workers: Any = None) -> Self:
+        """The same votes with what else is known of tasks or workers: a table with a column `task` or `worker`."""
+        from .side_tables import side_table
+
+        given: dict[str, Any] = {}
+        if tasks is not None:
+            given["about_tasks"] = side_table(tasks, "task", self.tasks)
+        if workers is not None:
+            given["about_workers"] = side_table(workers, "worker", self.workers)
+        return replace(self, **given)
+
+    def to_frame(self) -> pl.DataFrame:
+        """The rows with the user's own ids and answers again."""
+        columns: Mapping[str, pl.Series] = {
+            "task": self.tasks.gather(self.task),
+            "worker": self.workers.gather(self.worker),
+            **self.answers.columns(),
+        }
+        return pl.DataFrame(columns).with_columns(**{n: pl.Series(v) for n, v in self.numbers.items()})
+
+    def describe(self) -> dict[str, Any]:
+        """What is in the data, as plain values: sizes, overlap, graph, agreement, ledger."""
+        described: dict[str, Any] = self.kind.door("describe")(self)
+        return described
+
+
+def frozen(array: npt.NDArray[Any]) -> npt.NDArray[Any]:
+    """A view that cannot be written through; what the caller gave stays writable for them."""
+    view = array.view()
+    view.setflags(write=False)
+    return view

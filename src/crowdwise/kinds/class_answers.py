@@ -1,0 +1,130 @@
+"""Classes as answers: every row names one class of a vocabulary."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import Any, ClassVar, Self
+
+import numpy as np
+import numpy.typing as npt
+import polars as pl
+
+from ..core.answers import Answers, Coder
+from ..core.errors import ParameterError
+from ..core.intake.column import Column, Respell, UnknownClasses
+from ..core.intake.missing import questions
+from ..core.vocabulary import Codes, sorted_vocabulary, widened
+from ..core.votes import frozen
+
+Mask = npt.NDArray[np.bool_]
+
+
+@dataclass(frozen=True, eq=False)
+class Classes(Answers):
+    """label[row] is a code into `classes`, which may name more classes than the rows do.
+
+    `order` are the codes of the classes from the lowest to the highest, where they have an order.
+    """
+
+    kind: ClassVar[str] = "classes"
+
+    label: Codes
+    classes: pl.Series
+    order: Codes | None = None
+
+    def __post_init__(self) -> None:
+        object.__setattr__(self, "label", frozen(self.label))
+
+    def __len__(self) -> int:
+        return len(self.label)
+
+    def take(self, rows: npt.NDArray[Any]) -> Self:
+        """The answers of these rows."""
+        return type(self)(self.label[rows], self.classes, self.order)
+
+    def join(self, other: Self) -> Self:
+        """Both, over the union of the classes; an order stays where the classes do."""
+        classes, old, new = widened(self.classes, other.classes)
+        label = self.label if old is None or not len(old) else old[self.label]
+        more = other.label if new is None or not len(new) else new[other.label]
+        return type(self)(np.concatenate([label, more]), classes, self.order if old is None else None)
+
+    def columns(self) -> dict[str, pl.Series]:
+        """The classes' names."""
+        return {"label": self.classes.gather(self.label)}
+
+    def keys(self) -> tuple[npt.NDArray[Any], ...]:
+        """The codes."""
+        return (self.label,)
+
+    def words(self, rows: npt.NDArray[Any]) -> list[Any]:
+        """The classes that these rows name."""
+        return self.classes.gather(np.unique(self.label[rows])).to_list()
+
+
+class ClassCoder(Coder):
+    """A column of labels; `classes` are all there may be, `respell` gives the distinct labels another spelling."""
+
+    def __init__(
+        self,
+        columns: dict[str, Any],
+        *,
+        classes: Any = None,
+        unknown_classes: UnknownClasses = "error",
+        respell: Respell | None = None,
+        order: Sequence[Any] | None = None,
+    ) -> None:
+        if unknown_classes not in ("error", "drop"):
+            raise ParameterError(f"unknown_classes must be error or drop, got {unknown_classes!r}")
+        self.column = Column.of(columns.pop("label"), "label")
+        self.classes, self.policy, self.respell, self.order = classes, unknown_classes, respell, order
+        self.said: tuple[str, ...] = ()
+
+    @property
+    def null(self) -> Mask | None:  # type: ignore[override]
+        """Rows without a label."""
+        return self.column.null
+
+    def __len__(self) -> int:
+        return len(self.column)
+
+    def leave_out(self, names: Sequence[str]) -> set[str]:
+        """Take these labels for none."""
+        return self.column.leave_out(names)
+
+    def admit(self, keep: Mask, dropped: dict[str, int]) -> Mask | None:
+        """Rows whose class is among the given ones."""
+        if self.respell is not None:
+            self.said = self.column.respelt(self.respell)
+        if self.classes is None:
+            return None
+        return self.column.recode(sorted_vocabulary(self.classes, "label"), keep, dropped, self.policy)
+
+    def finish(self) -> Classes:
+        """The labels as codes."""
+        label = np.ascontiguousarray(self.column.codes, dtype=np.int32)
+        vocabulary = self.column.vocabulary
+        return Classes(label, vocabulary, None if self.order is None else in_order(self.order, vocabulary))
+
+    def notes(self, answers: Answers) -> tuple[str, ...]:
+        """Spellings that were changed, classes that read like a missing value, characters that are lost."""
+        assert isinstance(answers, Classes)
+        return self.said + questions(answers.classes, answers.label) + self.column.lost()
+
+
+def in_order(order: Sequence[Any], classes: pl.Series) -> Codes:
+    """Codes of the classes from the lowest to the highest; every class must be named, and once."""
+    from ..core.vocabulary import as_series, lookup, quote, spelt_like
+
+    names = spelt_like(as_series(order, "order"), classes)
+    codes, known = lookup(classes, names)
+    if not known.all():
+        raise ParameterError(f"the order names {quote(names.filter(~pl.Series(known)))}, which is no class here")
+    twice = names.filter(names.is_duplicated())
+    if len(twice):
+        raise ParameterError(f"the order names {quote(twice[:1])} twice")
+    left = np.setdiff1d(np.arange(len(classes)), codes)
+    if len(left):
+        raise ParameterError(f"the order leaves out {quote(classes.gather(left))}; name every class")
+    return codes
