@@ -37,8 +37,8 @@ def append(votes: V, other: V, duplicates: Duplicates) -> V:
     numbers: dict[str, Any] = {name: _numbers(name, votes, other, place) for name in NUMBERS}
     found = replace(
         votes,
-        task=_merged(*task, place),
-        worker=_merged(*worker, place),
+        task=_merged(task[0], task[1], place),
+        worker=_merged(worker[0], worker[1], place),
         answers=votes.answers.join(other.answers).take(order),
         tasks=tasks,
         workers=workers,
