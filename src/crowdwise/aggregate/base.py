@@ -6,7 +6,7 @@ import warnings
 from abc import ABC, abstractmethod
 from collections.abc import Mapping
 from dataclasses import asdict, dataclass, field, replace
-from typing import Any, ClassVar
+from typing import TYPE_CHECKING, Any, ClassVar
 
 import numpy as np
 import numpy.typing as npt
@@ -14,6 +14,7 @@ import numpy.typing as npt
 from ..core.errors import ConvergenceWarning, DataError, IdentifiabilityWarning, ParameterError
 from ..core.result import Result, versions
 from ..engine.em import Callback
+from ..kinds.class_estimate import class_result
 from ..kinds.classes import Annotations, as_annotations
 from .cost import check_size
 from .gold import Gold, as_gold
@@ -21,6 +22,9 @@ from .prior import as_prior
 from .registry import card
 from .silence import Heard
 from .skills import sharpened, skills
+
+if TYPE_CHECKING:
+    from .models import ClassModel
 
 F8 = npt.NDArray[np.float64]
 
@@ -141,16 +145,8 @@ class Aggregator(ABC):
         """The method itself; every task has a label, or none has."""
 
     @staticmethod
-    def judge(
-        result: Result,  # noqa: ARG004
-        votes: Annotations,  # noqa: ARG004
-        old: npt.NDArray[np.int32],  # noqa: ARG004
-        was_there: npt.NDArray[np.bool_],  # noqa: ARG004
-    ) -> F8 | None:
-        """Posteriors of other tasks under `result`, for methods that know more than confusions or vote weights.
-
-        Worker w of `votes` is worker old[w] of the result where was_there[w]; None leaves it to the confusions.
-        """
+    def fitted(result: Result) -> ClassModel | None:  # noqa: ARG004
+        """The model behind `result`, for methods that learn more than confusions or weights of votes."""
         return None
 
     def params(self) -> dict[str, Any]:
@@ -164,7 +160,7 @@ class Aggregator(ABC):
             views = (posterior if found.confusion is not None else sharpened(annotations, posterior, gold),)
         skill = skills(annotations, views, gold)
         stage = np.zeros(len(found.trace), dtype=np.int64) if found.stage is None else found.stage
-        return Result(
+        return class_result(
             method=self.name,
             params=self.params(),
             tasks=annotations.tasks,

@@ -9,7 +9,8 @@ from typing import Any
 import numpy as np
 import polars as pl
 
-from ..core.errors import DataError, unwritable
+from ..core import kind as kinds
+from ..core.errors import DataError, ParameterError, unwritable
 from ..core.faults import first_line
 from ..core.result import Result
 from ..core.vocabulary import quote
@@ -17,11 +18,14 @@ from .json.text import loads
 from .npz import FAULTS as ARRAY_FAULTS
 from .npz import read_npz
 from .parquet import read_names
-from .runcheck import ARRAYS, EXTRA, as_table_says, check_facts, check_headers, check_values
+from .runcheck import COMMON, EXTRA, Held, check_facts
 from .sources import LONGEST_LINE, printable
 
-FORMAT = 1
-FILES = ("result.json", "arrays.npz", "tasks.parquet", "workers.parquet", "classes.parquet")
+# Format 1 is that of version 0.1.0, which knew classes only; format 2 says the kind of the answers.
+FORMAT, FORMATS = 2, (1, 2)
+ALWAYS = ("result.json", "arrays.npz", "tasks.parquet", "workers.parquet")
+# With the vocabularies that kinds bring.
+FILES = (*ALWAYS, "classes.parquet")
 
 
 def refuse_to_overwrite(folder: Path, names: tuple[str, ...], force: bool) -> None:
@@ -38,14 +42,17 @@ def save(result: Result, folder: Path, *, force: bool = False) -> None:
     refuse_to_overwrite(folder, FILES, force)
     try:
         folder.mkdir(parents=True, exist_ok=True)
-        arrays = {name: getattr(result, name) for name in ARRAYS if getattr(result, name) is not None}
+        arrays = {name: getattr(result, name) for name in COMMON if getattr(result, name) is not None}
+        arrays |= result.estimate.arrays() | result.picture.arrays()
         extra = dict(result.extra)
         arrays |= {f"{EXTRA}{name}": v for name, v in extra.items() if isinstance(v, np.ndarray)}
         np.savez_compressed(folder / "arrays.npz", **arrays)
-        for name in ("tasks", "workers", "classes"):
+        own = result.estimate.vocabulary
+        for name in ("tasks", "workers", *([] if own is None else [own])):
             pl.DataFrame({"value": getattr(result, name)}).write_parquet(folder / f"{name}.parquet")
         about = {
             "format": FORMAT,
+            "kind": result.estimate.kind,
             "method": result.method,
             "params": dict(result.params),
             "n_iter": result.n_iter,
@@ -61,29 +68,47 @@ def save(result: Result, folder: Path, *, force: bool = False) -> None:
 
 def load(folder: Path) -> Result:
     """Read a folder that `save` wrote; a stranger may have had it in between, so nothing in it is taken on trust."""
-    missing = [name for name in FILES if not (folder / name).is_file()]
+    missing = [name for name in ALWAYS if not (folder / name).is_file()]
     if missing:
         raise DataError(f"{printable(str(folder))} is no saved result: {missing[0]} is missing")
     about = read_json(folder / "result.json")
-    if about.get("format") != FORMAT:
+    if about.get("format") not in FORMATS:
         given = quote([about.get("format")])
         raise DataError(f"{printable(str(folder))}: format {given} is not one that this version reads ({FORMAT})")
     try:
-        names = {name: read_names(folder / f"{name}.parquet") for name in ("tasks", "workers", "classes")}
-        sizes = dict(zip("nmk", map(len, names.values()), strict=True))
-        arrays = read_npz(folder / "arrays.npz", lambda headers: check_headers(headers, sizes))
-        check_values(arrays, sizes)
+        parts = _parts(about)
+        own = parts[0].vocabulary
+        if own is not None and not (folder / f"{own}.parquet").is_file():
+            raise DataError(f"{own}.parquet is missing")
+        names = {n: read_names(folder / f"{n}.parquet") for n in ("tasks", "workers", *([] if own is None else [own]))}
+        sizes = dict(zip("nmk", map(len, names.values()), strict=False))
+        rules = Held(*parts)
+        arrays = read_npz(folder / "arrays.npz", lambda headers: rules.check_headers(headers, sizes))
+        rules.check_values(arrays, sizes)
         facts = check_facts(about)
-    except (*ARRAY_FAULTS, DataError) as error:
+    except (*ARRAY_FAULTS, DataError, ParameterError) as error:
         raise DataError(f"{printable(str(folder))}: the saved result is damaged ({first_line(error)})") from error
     facts["extra"] |= {n.removeprefix(EXTRA): v for n, v in arrays.items() if n.startswith(EXTRA)}
-    facts |= {name: as_table_says(name, arrays[name]) for name in ARRAYS if name in arrays}
+    typed = {name: rules.as_table_says(name, arrays[name]) for name in rules.arrays if name in arrays}
+    vocabulary = None if own is None else names[own].rename(_COLUMN.get(own, own))
+    estimate, picture = (part.of(typed, vocabulary, facts["params"]) for part in parts)
     return Result(
         tasks=names["tasks"].rename("task"),
         workers=names["workers"].rename("worker"),
-        classes=names["classes"].rename("label"),
-        **facts,
+        estimate=estimate,
+        picture=picture,
+        **(facts | {name: typed[name] for name in COMMON if name in typed}),
     )
+
+
+# What a column of names is called where it is a column of votes.
+_COLUMN = {"classes": "label"}
+
+
+def _parts(about: dict[str, Any]) -> tuple[Any, Any]:
+    """The classes of the estimate and of the workers' picture of the kind that the file says."""
+    kind = kinds.get(str(about.get("kind", "classes"))[:60])
+    return kind.door("estimate"), kind.door("picture")
 
 
 def read_json(path: Path) -> dict[str, Any]:

@@ -228,5 +228,9 @@ KIND = Kind(
     doors={
         "describe": "crowdwise.kinds.describe:describe",
         "html": "crowdwise.plots.notebook:annotations_html",
+        "model": "crowdwise.aggregate.models:model_of",
+        "infer": "crowdwise.aggregate.infer:infer",
+        "estimate": "crowdwise.kinds.class_estimate:ClassPosterior",
+        "picture": "crowdwise.kinds.class_estimate:ClassWorkers",
     },
 )

@@ -28,6 +28,7 @@ from ..base import Run, Solution, check_number, check_whole
 from ..confusion.base import vote_shares
 from ..cost import MAX_CELLS
 from ..gold import Gold
+from ..models import ClassModel
 from .base import BayesAggregator, diagonal_prior, prior_where_silent
 
 F8 = npt.NDArray[np.float64]
@@ -101,17 +102,11 @@ class EBCC(BayesAggregator):
         return _solution(best_of(fits), annotations)
 
     @staticmethod
-    def judge(
-        result: Result, votes: Annotations, old: npt.NDArray[np.int32], was_there: npt.NDArray[np.bool_]
-    ) -> F8 | None:
-        """The E-step over subtypes; a new worker has the crowd's average of beliefs."""
-        table = result.extra.get("log_theta")
-        if table is None:
+    def fitted(result: Result) -> SubtypeTable | None:
+        """Beliefs over subtypes."""
+        if "log_theta" not in result.extra:
             return None
-        crowd = np.average(table, axis=0, weights=np.maximum(result.labels_per_worker, 1e-9))
-        log_theta = np.where(was_there[:, None, None], table[old], crowd)
-        states = subtype_pass(Workspace.of(votes), log_theta, result.extra["log_weight"]).posterior
-        return prior_where_silent(_by_class(states, votes.n_classes), votes, result.class_prior)
+        return SubtypeTable(result, result.extra["log_theta"], result.extra["log_weight"])
 
     def subtype_starts(self, shares: F8) -> list[F8]:
         """Vote shares times a random share of the groups, a task's own: classes may be renamed without effect."""
@@ -186,3 +181,17 @@ def _solution(fit: Fit[SubtypeBeliefs], annotations: Annotations) -> Solution:
 def _by_class(states: F8, k: int) -> F8:
     """posterior[task, state] summed over subtypes."""
     return np.asarray(states.reshape(len(states), k, -1).sum(axis=2))
+
+
+@dataclass(frozen=True, eq=False)
+class SubtypeTable(ClassModel):
+    """log_theta[worker, observed, state] and log_weight[state]."""
+
+    log_theta: F8
+    log_weight: F8
+
+    def posterior(self, votes: Annotations) -> F8:
+        """The E-step over subtypes; a new worker has the crowd's average of beliefs."""
+        log_theta = self.spread(self.log_theta, votes.workers)
+        states = subtype_pass(Workspace.of(votes), log_theta, self.log_weight).posterior
+        return prior_where_silent(_by_class(states, votes.n_classes), votes, self.result.class_prior)

@@ -26,6 +26,7 @@ from ...kinds.classes import Annotations
 from ...maths.kernels import Workspace, stats_of
 from ..base import Aggregator, Run, Solution, check_number, check_whole
 from ..gold import Gold
+from ..models import ClassModel
 from .find_groups import find_groups
 from .group_model import GroupModel, GroupParams
 
@@ -99,22 +100,12 @@ class GroupAware(Aggregator):
         )
 
     @staticmethod
-    def judge(
-        result: Result, votes: Annotations, old: npt.NDArray[np.int32], was_there: npt.NDArray[np.bool_]
-    ) -> F8 | None:
-        """The tree under the parameters found; a worker who was not there is alone, and average."""
-        if "group" not in result.extra or result.confusion is None:
+    def fitted(result: Result) -> GroupVoices | None:
+        """The tree of groups and their members."""
+        own = result.extra
+        if "group" not in own or result.confusion is None:
             return None
-        k, between = votes.n_classes, result.extra["between"]
-        average = np.average(result.confusion, axis=0, weights=np.maximum(result.labels_per_worker, 1e-9))
-        within = np.where(was_there[:, None, None], result.extra["within"][old], average).transpose(0, 2, 1)
-        group = np.where(was_there, result.extra["group"][old], len(between))
-        model = GroupModel(group, k, 1.0, 0.0)
-        # Who was in a group of several still is, though the others may have stayed away.
-        model.many = np.append(np.bincount(result.extra["group"], minlength=len(between)) > 1, False)
-        table = np.maximum(np.append(between, np.eye(k)[None], axis=0), 1e-18)
-        params = GroupParams(np.ascontiguousarray(within), table, result.class_prior)
-        return model.em_pass(params, Workspace.of(votes)).posterior
+        return GroupVoices(result, own["group"], own["between"], own["within"])
 
 
 def _given(groups: Iterable[Iterable[Any]], annotations: Annotations) -> I8:
@@ -132,3 +123,26 @@ def _given(groups: Iterable[Iterable[Any]], annotations: Annotations) -> I8:
         if len(codes):
             group[codes] = codes.min()
     return np.unique(group, return_inverse=True)[1]
+
+
+@dataclass(frozen=True, eq=False)
+class GroupVoices(ClassModel):
+    """group[worker], between[group, true, voice] and within[worker, voice, observed]."""
+
+    group: I8
+    between: F8
+    within: F8
+
+    def posterior(self, votes: Annotations) -> F8:
+        """The tree under the parameters found; a worker who was not there is alone, and average."""
+        result, k = self.result, votes.n_classes
+        assert result.confusion is not None
+        old, was_there = lookup(result.workers, votes.workers)
+        average = np.average(result.confusion, axis=0, weights=np.maximum(result.labels_per_worker, 1e-9))
+        within = np.where(was_there[:, None, None], self.within[old], average).transpose(0, 2, 1)
+        model = GroupModel(np.where(was_there, self.group[old], len(self.between)), k, 1.0, 0.0)
+        # Who was in a group of several still is, though the others may have stayed away.
+        model.many = np.append(np.bincount(self.group, minlength=len(self.between)) > 1, False)
+        table = np.maximum(np.append(self.between, np.eye(k)[None], axis=0), 1e-18)
+        params = GroupParams(np.ascontiguousarray(within), table, result.class_prior)
+        return model.em_pass(params, Workspace.of(votes)).posterior

@@ -28,6 +28,7 @@ from ...maths.minimax import minimax_pass
 from ..base import Aggregator, Run, Solution, check_number, check_whole
 from ..confusion.base import vote_shares
 from ..gold import Gold
+from ..models import ClassModel
 
 F8 = npt.NDArray[np.float64]
 
@@ -96,16 +97,28 @@ class MinimaxEntropy(Aggregator):
         return {"task_logits": 0.0}
 
     @staticmethod
-    def judge(
-        result: Result, votes: Annotations, old: npt.NDArray[np.int32], was_there: npt.NDArray[np.bool_]
-    ) -> F8 | None:
-        """Tasks that were there keep their logits; new tasks have none, new workers the average confusion."""
+    def fitted(result: Result) -> LogitModel | None:
+        """Logits of workers and tasks."""
         if "worker_logits" not in result.extra or result.confusion is None:
             return None
+        return LogitModel(result, result.extra["worker_logits"], result.extra["task_logits"])
+
+
+@dataclass(frozen=True, eq=False)
+class LogitModel(ClassModel):
+    """worker[worker, true, observed] and task[task, true, observed]; task is empty where tasks have no logits."""
+
+    worker: F8
+    task: F8
+
+    def posterior(self, votes: Annotations) -> F8:
+        """Tasks that were there keep their logits; new tasks have none, new workers the average confusion."""
+        result = self.result
+        assert result.confusion is not None
+        old, was_there = lookup(result.workers, votes.workers)
         average = np.average(result.confusion, axis=0, weights=np.maximum(result.labels_per_worker, 1e-9))
-        worker = np.where(was_there[:, None, None], result.extra["worker_logits"][old], np.log(average))
-        if not len(result.extra["task_logits"]):
+        worker = np.where(was_there[:, None, None], self.worker[old], np.log(average))
+        if not len(self.task):
             return minimax_pass(votes, worker, None).posterior
         place, known = lookup(result.tasks, votes.tasks)
-        task = np.where(known[:, None, None], result.extra["task_logits"][place], 0.0)
-        return minimax_pass(votes, worker, task).posterior
+        return minimax_pass(votes, worker, np.where(known[:, None, None], self.task[place], 0.0)).posterior
