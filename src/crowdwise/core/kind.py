@@ -12,6 +12,8 @@ from dataclasses import dataclass, field
 from importlib import import_module
 from typing import Any
 
+import polars as pl
+
 from .answers import Coder
 from .errors import ParameterError
 from .votes import Votes
@@ -24,10 +26,11 @@ BUILT_IN = {"classes": "crowdwise.kinds.classes:KIND", "numbers": "crowdwise.kin
 class Kind:
     """What a kind of answer is.
 
-    `columns` are the columns of an answer with the names that files give them, best first; `told_by(header)` says which
-    of a file's columns these are when nobody said, or None; `coder(columns, **options)` reads them. `fallback` kinds
-    are taken where no other speaks up. `doors` lead to what other rooms do for this kind: describe, html, gold,
-    estimate, evaluate, study, page, flags, outlook.
+    `columns` are the columns of an answer with the names that files give them, best first (`more_roles`: further ones
+    it may have, `value_*`); `told_by(header)` says which of a file's columns these are when nobody said, or None, and
+    `fits(column)` whether what stands in one can be meant;
+    `coder(columns, **options)` reads them. `doors` lead to what other rooms do for this kind: describe, html, estimate,
+    picture, model, infer, gold, evaluate, study, page.
     """
 
     name: str
@@ -39,6 +42,13 @@ class Kind:
     votes: type[Votes[Any]] = Votes
     told_by: Callable[[Sequence[str]], Mapping[str, str] | None] | None = None
     doors: Mapping[str, Door] = field(default_factory=dict)
+    more_roles: tuple[str, ...] = ()
+    fits: Callable[[pl.Series], bool] | None = None
+
+    @property
+    def roles(self) -> tuple[str, ...]:
+        """Names of the answer's columns, those that parts may have included: value, value_*."""
+        return (*self.columns, *self.more_roles)
 
     def can(self, what: str) -> bool:
         """Whether there is a door of this name."""

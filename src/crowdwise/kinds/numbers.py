@@ -166,6 +166,18 @@ def told_by(header: Sequence[str]) -> Mapping[str, str] | None:
     return None
 
 
+def fits(column: pl.Series) -> bool:
+    """Whether a column holds numbers, or nothing but a few other texts."""
+    if column.dtype.is_numeric():
+        return True
+    if column.dtype != pl.String:
+        return False
+    plain = column.str.strip_chars().str.replace(",", ".", literal=True)
+    full = (plain != "").fill_null(False)
+    read = plain.cast(pl.Float64, strict=False).is_not_null() & full
+    return bool(full.any()) and int(read.sum()) >= 0.8 * int(full.sum())
+
+
 def number_votes(
     task: Any,
     worker: Any,
@@ -208,5 +220,7 @@ KIND = Kind(
     default="combined",
     answers_word="numbers",
     told_by=told_by,
+    more_roles=(f"{PART}*",),
+    fits=fits,
     doors={},
 )
