@@ -1,0 +1,1 @@
+"""Aggregating numeric answers: ratings, scores, measurements. Pure functions on arrays."""
