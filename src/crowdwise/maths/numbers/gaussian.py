@@ -44,7 +44,7 @@ def gaussian(
     strength: float = 10.0,
     cap: float = 4.0,
     max_iter: int = 500,
-    tol: float = 1e-8,
+    tol: float = 1e-7,
     shards: int = 1,
 ) -> Fit:
     """Fit biases and precisions (with `slope` also slopes).

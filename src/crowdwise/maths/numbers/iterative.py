@@ -4,7 +4,6 @@
 
 After Ok et al. (2019), doi:10.1609/aaai.v33i01.33017667 in its model; messages as in beliefs.py, where the mixture is
 kept instead of a Gaussian of the expected precision: that is within 0.0002 of the exact posterior mean's squared error.
-`debias` frees the answers of each worker's bias first (that of `gaussian`).
 """
 
 from __future__ import annotations
@@ -14,12 +13,15 @@ import numpy as np
 from .beliefs import Edges, Tables, messages
 from .clamp import clamped
 from .fit import Fit, held, known, outward, relative
+from .gaussian import gaussian
 from .rows import F8, Rows
 from .scaling import standardise
 from .simple import pooled_variance
 
 STEPS = 4.0 ** np.arange(-2, 3)  # variances in units of the pooled one
 GRID, MOST_GRID = 201, 801
+# The tasks' prior variance in units of their means' variance. Fitted, it would follow workers who always say the same.
+WIDE = 4.0
 
 
 def bayesian_iterative(
@@ -29,16 +31,20 @@ def bayesian_iterative(
     variances: F8 | None = None,
     shares: F8 | None = None,
     prior: tuple[float, float] | None = None,
+    debias: bool = True,
     bias: F8 | None = None,
     max_iter: int = 30,
     tol: float = 1e-3,
 ) -> Fit:
-    """Fit; `variances`, their `shares` among workers and a task's `prior` (mean, variance) are learnt when left out.
+    """Fit; `variances` and a task's `prior` (mean, variance) come from the answers' spread, `shares` are learnt.
 
-    `bias[worker]`, in the answers' units, is taken off the answers first. It stops when no worker's probability of a
-    variance moves by more than `tol`.
+    Workers' biases are taken off the answers first: `bias[worker]` in the answers' units, or, with `debias`, those of
+    `gaussian`. It stops when no worker's probability of a variance moves by more than `tol`.
     """
-    rows, gold, scale = standardise(rows.present(), gold)
+    rows = rows.present()
+    if bias is None and debias:
+        bias = gaussian(clamped(rows)[0], gold).bias
+    rows, gold, scale = standardise(rows, gold)
     offset = np.zeros(rows.n_workers) if bias is None else bias / scale.unit
     rows = rows.with_value(rows.value - offset[rows.worker])
     rows, _ = clamped(rows)
@@ -50,7 +56,7 @@ def bayesian_iterative(
     if prior is None:
         some = start[rows.per_task > 0]
         mu = float(some.mean()) if len(some) else 0.0
-        tau = max(float(some.var()) if len(some) else 1.0, 1e-4)
+        tau = max(WIDE * float(some.var()) if len(some) else 1.0, 1e-4)
     else:
         mu, tau = (prior[0] - scale.centre) / scale.unit, prior[1] / scale.unit**2
     grid = grid_of(rows, mu, tau, float(set_.min()))
@@ -72,11 +78,6 @@ def bayesian_iterative(
             break
         if shares is None and heard.any():
             share = own[heard].mean(axis=0)
-        if prior is None:
-            answered = ~np.isnan(mean)
-            y = held(mean, gold)[answered]
-            v = np.where(known(gold, rows.n_tasks), 0.0, variance)[answered]
-            mu, tau = float(y.mean()), max(float(y.var() + v.mean()), 1e-4)
     return outward(_describe(rows, gold, (mean, variance), own, share, tables, (mu, tau), offset, n_iter, converged),
                    scale)  # fmt: skip
 

@@ -68,9 +68,7 @@ class Rows:
     def take(self, which: Mask | I8) -> Rows:
         """Some of the rows, in an order that keeps tasks sorted; numbers of tasks and workers stay."""
         weight = None if self.weight is None else self.weight[which]
-        return replace(
-            self, task=self.task[which], worker=self.worker[which], value=self.value[which], weight=weight
-        )
+        return replace(self, task=self.task[which], worker=self.worker[which], value=self.value[which], weight=weight)
 
     def with_value(self, value: F8) -> Rows:
         """The same rows with other numbers."""

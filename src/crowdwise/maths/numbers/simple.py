@@ -26,16 +26,19 @@ def mean(rows: Rows, gold: F8 | None = None) -> Fit:
 def median(rows: Rows, gold: F8 | None = None) -> Fit:
     """The (weighted) median of each task's answers."""
     rows, gold, scale = standardise(rows.present(), gold)
-    estimate = trimmed_of(rows, 0.5)
-    return outward(finish("median", rows, gold, estimate, np.full(rows.n_tasks, np.nan), {"share": 0.5}), scale)
+    return outward(_trimmed("median", rows, gold, 0.5), scale)
 
 
 def trimmed_mean(rows: Rows, gold: F8 | None = None, *, share: float = 0.2) -> Fit:
     """The mean of each task's answers without the lowest and the highest `share` of them (0 mean, 0.5 median)."""
     rows, gold, scale = standardise(rows.present(), gold)
+    return outward(_trimmed("trimmed_mean", rows, gold, share), scale)
+
+
+def _trimmed(method: str, rows: Rows, gold: F8 | None, share: float) -> Fit:
     estimate = trimmed_of(rows, share)
-    blank = np.full(rows.n_tasks, np.nan)
-    return outward(finish("trimmed_mean", rows, gold, estimate, blank, {"share": share}), scale)
+    empty, _ = answered_prior(estimate, rows.per_task > 0)
+    return finish(method, rows, gold, estimate, np.full(rows.n_tasks, np.nan), {"share": share, "empty": empty})
 
 
 def finish(method: str, rows: Rows, gold: F8 | None, mean: F8, variance: F8, extra: dict[str, object]) -> Fit:

@@ -47,9 +47,7 @@ class Sloped:
         return Message(q, self.bias, self.mu, 1 / self.tau, self.slope, a, c)
 
 
-def sloped(
-    rows: Rows, gold: F8 | None, *, strength: float, cap: float, max_iter: int, tol: float, shards: int
-) -> Fit:
+def sloped(rows: Rows, gold: F8 | None, *, strength: float, cap: float, max_iter: int, tol: float, shards: int) -> Fit:
     """Fit slopes, biases and precisions."""
     rows, gold, scale = standardise(rows.present(), gold)
     n, heard = rows.per_worker, rows.per_worker > 0

@@ -29,9 +29,7 @@ def crh(rows: Rows, gold: F8 | None = None, *, max_iter: int = 100, tol: float =
     return _alternate("crh", rows, gold, say, max_iter, tol)
 
 
-def catd(
-    rows: Rows, gold: F8 | None = None, *, level: float = 0.05, max_iter: int = 100, tol: float = 1e-8
-) -> Fit:
+def catd(rows: Rows, gold: F8 | None = None, *, level: float = 0.05, max_iter: int = 100, tol: float = 1e-8) -> Fit:
     """Weight = lower chi-square quantile of a worker's number of answers, over the sum of their squared errors.
 
     Li et al. (2014), doi:10.14778/2735496.2735505.
@@ -46,9 +44,7 @@ def catd(
     return _alternate("catd", rows, gold, say, max_iter, tol)
 
 
-def _alternate(
-    method: str, rows: Rows, gold: F8 | None, say: Callable[[F8, F8], F8], max_iter: int, tol: float
-) -> Fit:
+def _alternate(method: str, rows: Rows, gold: F8 | None, say: Callable[[F8, F8], F8], max_iter: int, tol: float) -> Fit:
     rows, gold, scale = standardise(rows.present(), gold)
     n = rows.per_worker
     weight = np.ones(rows.n_workers)
