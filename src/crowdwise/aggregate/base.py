@@ -3,21 +3,22 @@
 from __future__ import annotations
 
 import warnings
-from abc import ABC, abstractmethod
+from abc import abstractmethod
 from collections.abc import Mapping
-from dataclasses import asdict, dataclass, field, replace
+from dataclasses import dataclass, field, replace
 from typing import TYPE_CHECKING, Any, ClassVar
 
 import numpy as np
 import numpy.typing as npt
 
-from ..core.errors import ConvergenceWarning, DataError, IdentifiabilityWarning, ParameterError
+from ..core.errors import DataError, IdentifiabilityWarning, ParameterError
 from ..core.result import Result, versions
 from ..engine.em import Callback
 from ..kinds.class_estimate import class_result
 from ..kinds.classes import Annotations, as_annotations
 from .cost import check_size
 from .gold import Gold, as_gold
+from .method import Method
 from .prior import as_prior
 from .registry import card
 from .silence import Heard
@@ -58,13 +59,11 @@ class Solution:
 
 
 @dataclass(frozen=True, kw_only=True)
-class Aggregator(ABC):
-    """A method: hyper-parameters and nothing else. `seed` breaks ties and draws restarts."""
+class Aggregator(Method):
+    """A method for classes: hyper-parameters and nothing else. `seed` breaks ties and draws restarts."""
 
-    name: ClassVar[str]
     # Entries of `extra` with a row for each worker; None: the method wants to see silent workers too.
     worker_extra: ClassVar[tuple[str, ...] | None] = ()
-    seed: int = 0
 
     def __post_init__(self) -> None:
         check_whole("seed", self.seed, low=0)
@@ -104,13 +103,7 @@ class Aggregator(ABC):
                 stacklevel=2,
             )
         found = self.answer(annotations, known, Run(n_shards, callback, as_prior(prior, annotations)))
-        if not found.converged:
-            warnings.warn(
-                f"{self.name} stopped after {found.n_iter} iterations before its objective settled; "
-                "raise max_iter or tol",
-                ConvergenceWarning,
-                stacklevel=2,
-            )
+        self.warn_unless_settled(found.converged, found.n_iter)
         return self._result(annotations, known, found)
 
     def answer(self, annotations: Annotations, gold: Gold | None, run: Run) -> Solution:
@@ -148,10 +141,6 @@ class Aggregator(ABC):
     def fitted(result: Result) -> ClassModel | None:  # noqa: ARG004
         """The model behind `result`, for methods that learn more than confusions or weights of votes."""
         return None
-
-    def params(self) -> dict[str, Any]:
-        """The hyper-parameters by name."""
-        return {name: list(v) if isinstance(v, tuple) else v for name, v in asdict(self).items()}
 
     def _result(self, annotations: Annotations, gold: Gold | None, found: Solution) -> Result:
         posterior = found.posterior if gold is None else gold.clamp(found.posterior)

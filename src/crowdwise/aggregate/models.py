@@ -99,7 +99,9 @@ class VoteWeights(ClassModel):
 
 def model_of(result: Result) -> ClassModel | None:
     """What a result has learnt: in the method's own form, as confusions, as weights of votes, or nothing."""
-    own = registry.get(result.method).fitted(result) if result.method in registry.METHODS else None
+    own: ClassModel | None = None
+    if result.method in registry.METHODS:
+        own = registry.get(result.method).fitted(result)
     if own is not None:
         return own
     if result.confusion is not None:

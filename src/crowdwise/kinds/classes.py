@@ -232,5 +232,6 @@ KIND = Kind(
         "infer": "crowdwise.aggregate.infer:infer",
         "estimate": "crowdwise.kinds.class_estimate:ClassPosterior",
         "picture": "crowdwise.kinds.class_estimate:ClassWorkers",
+        "evaluate": "crowdwise.scoring.evaluate:evaluate_classes",
     },
 )

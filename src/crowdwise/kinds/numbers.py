@@ -222,5 +222,13 @@ KIND = Kind(
     told_by=told_by,
     more_roles=(f"{PART}*",),
     fits=fits,
-    doors={},
+    doors={
+        "describe": "crowdwise.kinds.describe:describe_numbers",
+        "html": "crowdwise.plots.notebook:votes_html",
+        "model": "crowdwise.aggregate.numbers.model:model_of",
+        "infer": "crowdwise.aggregate.numbers.model:infer",
+        "estimate": "crowdwise.kinds.number_estimate:NumberEstimate",
+        "picture": "crowdwise.kinds.number_estimate:NumberWorkers",
+        "evaluate": "crowdwise.scoring.evaluate_numbers:evaluate",
+    },
 )

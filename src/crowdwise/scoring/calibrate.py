@@ -65,7 +65,8 @@ def _method(result: Result) -> Aggregator:
     chosen = result.extra.get("chosen")
     if chosen is not None:
         return variant(str(chosen), int(result.params.get("seed", 0)))
-    return registry.method(result.method, **result.params)
+    found: Aggregator = registry.method(result.method, **result.params)
+    return found
 
 
 def _from_gold(method: Aggregator, annotations: Annotations, gold: Gold, prior: Any) -> float:

@@ -12,8 +12,9 @@ import numpy.typing as npt
 import polars as pl
 
 from ..aggregate import registry
-from ..aggregate.gold import Gold, as_gold, truth_table
+from ..aggregate.gold import Gold, as_gold
 from ..core.errors import DataError, ParameterError, unwritable
+from ..core.truth import truth_table
 from ..core.vocabulary import lookup
 from ..kinds.classes import Annotations
 from .contest import Contest, Entry, Watch, run_all

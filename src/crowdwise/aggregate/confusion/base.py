@@ -8,7 +8,6 @@ Methods differ in their M-step only. Arrays inside are [worker, observed, true];
 
 from __future__ import annotations
 
-import warnings
 from abc import abstractmethod
 from collections.abc import Mapping
 from copy import copy
@@ -18,7 +17,6 @@ from typing import Any, Self
 import numpy as np
 import numpy.typing as npt
 
-from ...core.errors import ConvergenceWarning
 from ...engine.em import Fit, Shards, best_of, run
 from ...kinds.classes import Annotations
 from ...maths.kernels import EMPass, Stats, Workspace, em_pass, stats_of
@@ -156,14 +154,9 @@ def vote_shares(annotations: Annotations, gold: Gold | None) -> F8:
 
 def posterior_by(name: str, annotations: Annotations, gold: Gold | None, seed: int) -> F8:
     """What another method says, as a start; that it need not have settled for."""
-    truth = None
-    if gold is not None:
-        truth = dict(
-            zip(annotations.tasks.gather(gold.known), annotations.classes.gather(gold.label[gold.known]), strict=True)
-        )
-    with warnings.catch_warnings():
-        warnings.simplefilter("ignore", ConvergenceWarning)
-        return method(name, seed=seed).fit(annotations, gold=truth).posterior
+    own: Aggregator = method(name, seed=seed)
+    found = own.answer(annotations, gold, Run()).posterior
+    return found if gold is None else gold.clamp(found)
 
 
 def in_rounds(fit: Fit[Params], traces: list[F8], passes: int, settled: bool, extra: Mapping[str, Any]) -> Solution:

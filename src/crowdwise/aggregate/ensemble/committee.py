@@ -203,7 +203,8 @@ def variant(name: str, seed: int) -> Aggregator:
     """A method by its registry name or a variant's; "_even" at the end: its classes are taken as equally likely."""
     if name in VARIANTS:
         plain, params = VARIANTS[name]
-        return registry.method(plain, seed=seed, **params)
+        known: Aggregator = registry.method(plain, seed=seed, **params)
+        return known
     plain = name.removesuffix(EVEN)
     if "gold" in registry.card(plain).needs:
         raise ParameterError(f"{name} needs gold labels and cannot be asked here")
@@ -212,7 +213,8 @@ def variant(name: str, seed: int) -> Aggregator:
         if "prior_class" not in {f.name for f in fields(registry.get(plain))}:
             raise ParameterError(f"{plain} has no class prior that could be made even, got {name!r}")
         more["prior_class"] = EVEN_PRIOR
-    return registry.method(plain, **more)
+    found: Aggregator = registry.method(plain, **more)
+    return found
 
 
 def ask(name: str, seed: int, gold: Gold | None, run: Run, annotations: Annotations) -> Solution:

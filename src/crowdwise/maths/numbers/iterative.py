@@ -33,13 +33,14 @@ def bayesian_iterative(
     prior: tuple[float, float] | None = None,
     debias: bool = True,
     bias: F8 | None = None,
+    clamp: bool = True,
     max_iter: int = 30,
     tol: float = 1e-3,
 ) -> Fit:
     """Fit; `variances` and a task's `prior` (mean, variance) come from the answers' spread, `shares` are learnt.
 
     Workers' biases are taken off the answers first: `bias[worker]` in the answers' units, or, with `debias`, those of
-    `gaussian`. It stops when no worker's probability of a variance moves by more than `tol`.
+    `gaussian`. With `clamp` wild answers are pulled in, else they would stretch the grid. It stops when no worker's probability of a variance moves by more than `tol`.
     """
     rows = rows.present()
     if bias is None and debias:
@@ -47,7 +48,8 @@ def bayesian_iterative(
     rows, gold, scale = standardise(rows, gold)
     offset = np.zeros(rows.n_workers) if bias is None else bias / scale.unit
     rows = rows.with_value(rows.value - offset[rows.worker])
-    rows, _ = clamped(rows)
+    if clamp:
+        rows, _ = clamped(rows)
     edges = Edges.of(rows)
     start = held(rows.task_sum(rows.value) / np.maximum(rows.per_task, 1e-300), gold)
     noise = pooled_variance(rows, start)
@@ -66,12 +68,13 @@ def bayesian_iterative(
     own = np.tile(share, (rows.n_workers, 1))
     mean, variance = start, np.ones(rows.n_tasks)
     n_iter, converged = 0, False
-    for n_iter in range(1, max_iter + 1):
+    while n_iter < max_iter:
+        n_iter += 1
         log_prior = -0.5 * (grid - mu) ** 2 / tau
         mean, variance, log_g = messages(edges, tables, say, log_prior, gold)
         total = np.log(np.maximum(share, 1e-300)) + worker_sums(log_g, edges.worker, rows.n_workers)
         new, say = normalised(total), normalised(total[edges.worker] - log_g)
-        moved = float(np.abs(new - own).max(initial=0.0))
+        moved = float(np.abs(new - own)[heard].max(initial=0.0))
         own = new
         if moved < tol:
             converged = True
