@@ -28,7 +28,8 @@ class Kind:
 
     `columns` are the columns of an answer with the names that files give them, best first (`more_roles`: further ones
     it may have, `value_*`); `told_by(header)` says which of a file's columns these are when nobody said, or None, and
-    `fits(column)` whether what stands in one can be meant;
+    `fits(column)` whether what stands in one can be meant; `dtypes` are the types of the stored columns (names, unless
+    said);
     `coder(columns, **options)` reads them. `doors` lead to what other rooms do for this kind: describe, html, estimate,
     picture, model, infer, gold, evaluate, study, page.
     """
@@ -44,6 +45,7 @@ class Kind:
     doors: Mapping[str, Door] = field(default_factory=dict)
     more_roles: tuple[str, ...] = ()
     fits: Callable[[pl.Series], bool] | None = None
+    dtypes: tuple[pl.DataType, ...] = ()
 
     @property
     def roles(self) -> tuple[str, ...]:

@@ -222,6 +222,7 @@ KIND = Kind(
     told_by=told_by,
     more_roles=(f"{PART}*",),
     fits=fits,
+    dtypes=(pl.Float64(), pl.Int64()),
     doors={
         "describe": "crowdwise.kinds.describe:describe_numbers",
         "html": "crowdwise.plots.notebook:votes_html",
@@ -229,6 +230,11 @@ KIND = Kind(
         "infer": "crowdwise.aggregate.numbers.model:infer",
         "estimate": "crowdwise.kinds.number_estimate:NumberEstimate",
         "picture": "crowdwise.kinds.number_estimate:NumberWorkers",
+        "sentences": "crowdwise.scoring.sentences:number_sentences",
+        "worker_rows": "crowdwise.workers.short:number_rows",
+        "show": "crowdwise.scoring.shown:show_numbers",
+        "inspect": "crowdwise.scoring.inspected:inspect_numbers",
+        "compare": "crowdwise.scoring.compare_numbers:compare",
         "evaluate": "crowdwise.scoring.evaluate_numbers:evaluate",
     },
 )
