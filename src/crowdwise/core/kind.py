@@ -1,25 +1,24 @@
 """Kinds of answers: one record each. Everything that differs between kinds is asked of the record, nowhere by name.
 
-A kind is added by one module with its answers, its estimate and a `Kind`, and by one line in `BUILT_IN` (or, from
-outside, by an entry point of the group `crowdwise.kinds`, or by `register`). What belongs to rooms above (scores, the
-workers' picture, the sections of the report) is named as "module:function" and looked up when first asked for.
+A kind is added by one module with its answers, its estimate and a `Kind`, and by one line in kind_table.BUILT_IN (or,
+from outside, by an entry point of the group `crowdwise.kinds`, or by `register`). What belongs to rooms above (scores,
+the workers' picture, the sections of the report) is named as "module:function" and looked up when first asked for.
 """
 
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
-from importlib import import_module
 from typing import Any
 
 import polars as pl
 
 from .answers import Coder
 from .errors import ParameterError
+from .kind_table import Door, get, names, register, resolve
 from .votes import Votes
 
-Door = str | Callable[..., Any]
-BUILT_IN = {"classes": "crowdwise.kinds.classes:KIND", "numbers": "crowdwise.kinds.numbers:KIND"}
+__all__ = ["Door", "Kind", "get", "names", "register", "resolve"]
 
 
 @dataclass(frozen=True)
@@ -61,43 +60,3 @@ class Kind:
         if what not in self.doors:
             raise ParameterError(f"{what} does not know {self.people}")
         return resolve(self.doors[what])
-
-
-_KINDS: dict[str, Kind] = {}
-
-
-def resolve(door: Door) -> Callable[..., Any]:
-    """The function behind "module:function"."""
-    if not isinstance(door, str):
-        return door
-    module, _, name = door.partition(":")
-    found: Callable[..., Any] = getattr(import_module(module), name)
-    return found
-
-
-def register(kind: Kind) -> Kind:
-    """Make a kind known; of one name the later one counts."""
-    _KINDS[kind.name] = kind
-    return kind
-
-
-def get(name: str) -> Kind:
-    """The kind of this name."""
-    if name not in _KINDS:
-        where = BUILT_IN.get(name) or _plugged_in().get(name)
-        if where is None:
-            raise ParameterError(f"there is no kind of answers {name!r}; there are {', '.join(names())}")
-        module, _, attribute = where.partition(":")
-        register(getattr(import_module(module), attribute))
-    return _KINDS[name]
-
-
-def names() -> list[str]:
-    """All kinds, those of plug-ins included."""
-    return list(dict.fromkeys([*BUILT_IN, *_KINDS, *_plugged_in()]))
-
-
-def _plugged_in() -> dict[str, str]:
-    from importlib.metadata import entry_points
-
-    return {ep.name: ep.value for ep in entry_points(group="crowdwise.kinds")}
