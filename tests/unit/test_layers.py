@@ -2,83 +2,10 @@
 
 from __future__ import annotations
 
-import ast
+import statistics
 
 import pytest
-from benchmarks import ROOT
-
-SRC = ROOT / "src" / "crowdwise"
-# Each room may import from the rooms of the lines above it, from rooms beside it that are named, and from itself.
-LAYERS = (
-    ("maths",),
-    ("core",),
-    ("kinds",),
-    ("engine",),
-    ("aggregate",),
-    ("io",),
-    ("scoring",),
-    ("workers",),
-    ("audit", "simulate", "datasets"),
-    ("learn",),
-    ("plots", "report", "compat", "sklearn"),
-    ("cli",),
-)
-RANK = {room: level for level, rooms in enumerate(LAYERS) for room in rooms}
-# Errors know nothing, and everybody raises them.
-EVERYBODYS = "crowdwise.core.errors"
-# Faces that only hand on what lives elsewhere, and the package itself.
-FACES = ("__init__", "__main__", "errors", "registry", "tasks")
-
-
-def modules():
-    return sorted(path for path in SRC.rglob("*.py"))
-
-
-def name_of(path):
-    parts = path.relative_to(SRC.parent).with_suffix("").parts
-    return ".".join(parts[:-1] if parts[-1] == "__init__" else parts)
-
-
-def imports(path):
-    """(module, line, whether only a type checker sees it) of every import of ours, those in functions included."""
-    own, is_package = name_of(path), path.name == "__init__.py"
-    tree = ast.parse(path.read_text(encoding="utf-8"))
-    for_types = {
-        id(inner)
-        for node in ast.walk(tree)
-        if isinstance(node, ast.If) and "TYPE_CHECKING" in ast.unparse(node.test)
-        for inner in ast.walk(node)
-    }
-    for node in ast.walk(tree):
-        if isinstance(node, ast.Import):
-            names = [alias.name for alias in node.names]
-        elif isinstance(node, ast.ImportFrom):
-            base = own.split(".") if is_package else own.split(".")[:-1]
-            head = base[: len(base) - node.level + 1] if node.level else []
-            target = ".".join([*head, *(node.module or "").split(".")]).rstrip(".")
-            names = [f"{target}.{alias.name}" for alias in node.names]
-        else:
-            continue
-        for name in names:
-            if name.split(".")[0] == "crowdwise":
-                yield name, node.lineno, id(node) in for_types
-
-
-def room(module):
-    parts = module.split(".")
-    return parts[1] if len(parts) > 1 else "__init__"
-
-
-def graph():
-    """module -> modules that it imports when it runs."""
-    known = {name_of(path) for path in modules()}
-
-    def home(name):
-        while name not in known and "." in name:
-            name = name.rpartition(".")[0]
-        return name
-
-    return {name_of(p): {home(n) for n, _, typed in imports(p) if not typed} - {name_of(p)} for p in modules()}
+from benchmarks.house import EVERYBODYS, FACES, RANK, SRC, graph, imports, modules, name_of, room
 
 
 def test_every_room_has_its_place():
@@ -116,3 +43,15 @@ def test_no_module_comes_back_to_itself():
 
     for name in sorted(found):
         visit(name, [])
+
+
+def test_a_stranger_can_read_it():
+    lines = {path: len(path.read_text(encoding="utf-8").splitlines()) for path in modules()}
+    assert statistics.median(lines.values()) <= 120
+    for path, n in lines.items():
+        assert n <= 300, f"{path.name} has {n} lines"
+    folders = {path.parent for path in modules()}
+    for folder in folders:
+        n = len(list(folder.glob("*.py")))
+        assert n <= 20, f"{folder.relative_to(SRC)} has {n} files"
+        assert len(folder.relative_to(SRC).parts) <= 3
