@@ -49,7 +49,7 @@ class TensorBoard:
         try:
             from torch.utils.tensorboard import SummaryWriter
         except ModuleNotFoundError:
-            raise MissingDependencyError("this tracker needs tensorboard: pip install 'crowdwise[torch]'") from None
+            raise MissingDependencyError("this tracker needs tensorboard: pip install 'crowdwise[tensorboard]'") from None
         self._writer: Any = SummaryWriter(str(folder))
 
     def epoch(self, history: History) -> None:
