@@ -186,7 +186,7 @@ def test_mistakes(files, fails, works, crowd):
         "mlp",
         words="the loss term 'cross_entropy' | scale the features",
     )
-    wrong(x, votes, "--lr", "-1", words="lr must be a number from 0 up, got -1.0")
+    wrong(x, votes, "--lr", "-1", words="lr must be at least 0 and below 1e+30, got -1.0")
     fails("train", x, votes, "-o", files / "new", "--net", "mpl", words="there is no net 'mpl'")
     fails("train", x, votes, words="Missing option | --output")
 

@@ -21,7 +21,7 @@ def describe(param: Param) -> str:
     >>> describe(read("rank", Count | None))
     'whole number, at least 1, or none'
     """
-    said = [each for kind in param.kinds for each in _described(kind)] + ["none"] * param.optional
+    said = [*dict.fromkeys(each for kind in param.kinds for each in _described(kind)), *["none"] * param.optional]
     return _either(said, comma=any("," in each for each in said))
 
 
@@ -34,7 +34,7 @@ def shown(value: Any) -> str:
 
 def wanted(param: Param, value: Any) -> str:
     """What it must be, in a sentence about a value that it must not be."""
-    said = [each for kind in param.kinds for each in _wanted(kind, value)]
+    said = [*dict.fromkeys(each for kind in param.kinds for each in _wanted(kind, value))]
     out_of_range = any(kind.is_type(value) for kind in param.kinds)
     none = param.optional and not out_of_range
     return _either(said + ["None"] * none, comma=none)
