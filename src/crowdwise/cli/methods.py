@@ -22,7 +22,7 @@ def methods(
     ] = None,
     json: Json = False,
 ) -> None:
-    """List the methods: family, what they need and can, parameters with defaults."""
+    """List the methods: family, what they need and can, parameters with ranges and defaults."""
     from ..aggregate import registry
 
     if name is not None:

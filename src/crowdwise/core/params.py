@@ -32,6 +32,7 @@ MethodName = Annotated[str, Note("the name of a method")]
 MethodNames = Annotated[tuple[str, ...], Note("a list of names of methods")]
 
 REQUIRED = Parameter.empty
+PLAIN = (int, float, str, tuple, NoneType)
 LARGEST = sys.float_info.max
 WHOLE_END = 2**63  # what an array of whole numbers holds
 
@@ -49,18 +50,22 @@ class Kind:
 
     def fits(self, value: Any) -> bool:
         """Whether a value is of this kind and keeps its rules."""
-        return self.is_type(value) and all(rule.holds(value) for rule in self.rules)
+        if not self.is_type(value):
+            return False
+        for rule in self.rules:  # noqa: SIM110  (a committee makes several methods a fit: no generators here)
+            if not rule.holds(value):
+                return False
+        return True
 
     def is_type(self, value: Any) -> bool:
         """Whether a value is of this kind, the rules aside."""
         if self.choices:
             return isinstance(value, str) and value in self.choices
-        if self.base is float:
-            number = isinstance(value, float | int | np.floating | np.integer) and not isinstance(value, bool)
-            return number and bool(-LARGEST <= value <= LARGEST)
-        if self.base is int:
-            whole = isinstance(value, int | np.integer) and not isinstance(value, bool)
-            return whole and bool(-WHOLE_END <= value < WHOLE_END)
+        if self.base in (int, float):
+            plain = value.item() if isinstance(value, np.generic) else value
+            if isinstance(plain, bool) or not isinstance(plain, (int, self.base)):
+                return False
+            return bool(-LARGEST <= plain <= LARGEST if self.base is float else -WHOLE_END <= plain < WHOLE_END)
         if self.base is bool:
             return isinstance(value, bool | np.bool_)
         if self.base is not tuple:
@@ -80,15 +85,13 @@ class Param:
     default: Any = REQUIRED
     optional: bool = False
 
-    @property
-    def listed(self) -> bool:
-        """Whether it takes a list."""
-        return any(kind.base is tuple for kind in self.kinds)
-
     def check(self, value: Any) -> None:
         """Raise one line that says what is wanted, unless the value is allowed."""
-        if any(kind.fits(value) for kind in self.kinds) or (self.optional and value is None):
+        if value is None and self.optional:
             return
+        for kind in self.kinds:
+            if kind.fits(value):
+                return
         from .paramtext import wanted
 
         shown = " ".join(repr(value).split())
@@ -112,7 +115,7 @@ def check(instance: Any) -> None:
     """Check every field of a dataclass's instance; a list is kept as a tuple, as a frozen value must be."""
     for name, param in of(type(instance)).items():
         value = getattr(instance, name)
-        if param.listed and not isinstance(value, tuple) and is_list(value):
+        if not isinstance(value, PLAIN) and is_list(value) and any(kind.base is tuple for kind in param.kinds):
             value = tuple(items(value))
             object.__setattr__(instance, name, value)
         param.check(value)

@@ -39,9 +39,7 @@ class KnownConfusion(CrowdMethod):
     defaults = Defaults(epochs=50, batch_size=64, lr=1e-3)
     matrices: Tensor
 
-    def __init__(
-        self, crowd: Crowd, *, confusion: Annotated[Any, Note("a result or matrices worker, true, observed")] = None
-    ) -> None:
+    def __init__(self, crowd: Crowd, *, confusion: Annotated[Any, Note("a result or matrices")] | None = None) -> None:
         super().__init__(crowd)
         self.register_buffer("matrices", _matrices(confusion, crowd))
         self.heard = torch.ones_like(self.heard)  # every worker is known, with labels in training or without
