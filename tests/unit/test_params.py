@@ -77,6 +77,12 @@ def test_every_parameter_says_what_it_takes_and_its_default_keeps_to_it(owner):
             param.check(param.default)
 
 
+@pytest.mark.parametrize("name", LEARNERS)
+def test_how_a_paper_trains_keeps_to_the_ranges(name):
+    for param in OTHERS["Defaults"]:
+        param.check(getattr(method_class(name).defaults, param.name))
+
+
 def refused(make: Callable[..., Any], param: Param) -> None:
     for value in wrong(param):
         with pytest.raises(cw.ParameterError, match=rf"^{param.name} must be .*, got ") as error:

@@ -105,7 +105,9 @@ class Between:
 
 @dataclass(frozen=True)
 class Proportions:
-    """A list of positive numbers that sum to one."""
+    """A list of positive numbers that sum to one, `within` what is lost in writing them down."""
+
+    within: float = 1e-6
 
     @property
     def words(self) -> str:
@@ -113,9 +115,9 @@ class Proportions:
         return "of positive numbers that sum to 1"
 
     def holds(self, value: Any) -> bool:
-        """Whether they do, to what is lost in writing them down."""
+        """Whether they do."""
         given = [float(each) for each in value]
-        return all(each > 0 for each in given) and abs(sum(given) - 1) <= 1e-4
+        return all(each > 0 for each in given) and abs(sum(given) - 1) <= self.within
 
 
 @dataclass(frozen=True)

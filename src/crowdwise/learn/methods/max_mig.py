@@ -46,7 +46,7 @@ class MaxMIG(CrowdMethod):
         crowd: Crowd,
         *,
         divergence: Divergence = "kl",
-        prior: Prior | Annotated[Sequence[float], Proportions()] = "uniform",
+        prior: Prior | Annotated[Sequence[float], Proportions(within=1e-4)] = "uniform",
         smoothing: Positive = 1e-4,
     ) -> None:
         super().__init__(crowd)
