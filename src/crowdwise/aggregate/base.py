@@ -65,9 +65,6 @@ class Aggregator(Method):
     # Entries of `extra` with a row for each worker; None: the method wants to see silent workers too.
     worker_extra: ClassVar[tuple[str, ...] | None] = ()
 
-    def __post_init__(self) -> None:
-        check_whole("seed", self.seed, low=0)
-
     def fit(
         self,
         annotations: Annotations | Any,
@@ -173,21 +170,3 @@ class Aggregator(Method):
             extra=found.extra,
             versions=versions(),
         )
-
-
-def check_whole(name: str, value: int, *, low: int = 1) -> None:
-    """Raise unless the value is a whole number from `low` up."""
-    if isinstance(value, bool) or not isinstance(value, int | np.integer) or not low <= value < 2**31:
-        raise ParameterError(f"{name} must be a whole number of at least {low}, got {value!r}")
-
-
-def check_number(
-    name: str, value: float, *, low: float = -np.inf, high: float = np.inf, above: float = -np.inf
-) -> None:
-    """Raise unless low <= value <= high and value > above."""
-    ok = isinstance(value, int | float | np.number) and not isinstance(value, bool)
-    if ok and np.isfinite(value) and low <= value <= high and value > above:
-        return
-    bounds = [f"at least {low:g}"] * (low > -np.inf) + [f"above {above:g}"] * (above > -np.inf)
-    bounds += [f"at most {high:g}"] * (high < np.inf)
-    raise ParameterError(f"{name} must be {' and '.join(bounds) or 'a number'}, got {value!r}")
