@@ -3,10 +3,12 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from .errors import ParameterError
-from .params import Kind, Param
+
+if TYPE_CHECKING:
+    from .params import Kind, Param
 
 NAMES: dict[type, str] = {
     int: "whole number", float: "number", str: "text", Mapping: "table of values", object: "anything",

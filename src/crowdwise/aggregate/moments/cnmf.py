@@ -18,8 +18,8 @@ import numpy.typing as npt
 
 from ...core.params import Count, NonNegative
 from ...kinds.classes import Annotations
+from ...maths.factors.permute import common_order
 from ...maths.moments import Pairs
-from ...maths.permute import common_order
 from .base import Estimate, MomentAggregator
 
 F8 = npt.NDArray[np.float64]

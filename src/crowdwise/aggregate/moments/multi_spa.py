@@ -19,8 +19,8 @@ import numpy.typing as npt
 
 from ...core.params import Whole
 from ...kinds.classes import Annotations
+from ...maths.factors.permute import align
 from ...maths.moments import Pairs
-from ...maths.permute import align
 from .base import Estimate, MomentAggregator
 
 F8 = npt.NDArray[np.float64]

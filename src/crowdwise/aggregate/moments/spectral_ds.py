@@ -19,10 +19,10 @@ import numpy.typing as npt
 
 from ...core.params import Count, Whole
 from ...kinds.classes import Annotations
+from ...maths.factors.permute import best_order
+from ...maths.factors.tensor_power import orthogonal_components
 from ...maths.kernels import Workspace, em_pass
 from ...maths.moments import Pairs
-from ...maths.permute import best_order
-from ...maths.tensor_power import orthogonal_components
 from .base import Estimate, MomentAggregator
 
 F8 = npt.NDArray[np.float64]

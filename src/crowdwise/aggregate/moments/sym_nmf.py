@@ -19,9 +19,9 @@ import numpy.typing as npt
 
 from ...core.params import Count, NonNegative, Whole
 from ...kinds.classes import Annotations
-from ...maths.impute import impute_blocks
+from ...maths.factors.impute import impute_blocks
+from ...maths.factors.permute import common_order
 from ...maths.moments import Pairs
-from ...maths.permute import common_order
 from .base import Estimate, MomentAggregator
 from .multi_spa import successive_projection
 

@@ -21,9 +21,9 @@ from ...core.errors import DataError
 from ...core.params import Count, NonNegative
 from ...core.rules import AtLeast
 from ...kinds.classes import Annotations
+from ...maths.factors.permute import common_order
 from ...maths.messages import Edges
 from ...maths.moments import Pairs
-from ...maths.permute import common_order
 from .base import Estimate, MomentAggregator
 from .cnmf import factors, pair_sweep
 

@@ -8,7 +8,7 @@ from __future__ import annotations
 import numpy as np
 import numpy.typing as npt
 
-from .moments import Pairs
+from ..moments import Pairs
 
 F8 = npt.NDArray[np.float64]
 I8 = npt.NDArray[np.int64]
