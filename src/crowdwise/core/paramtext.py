@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
+from dataclasses import replace
 from typing import TYPE_CHECKING, Any
 
 from .errors import ParameterError
@@ -114,11 +115,11 @@ def _wanted(kind: Kind, value: Any) -> list[str]:
         such = "(0.5,0.5)" if _item(kind) in (int, float) else "(a,b)"
         return [f"a list such as {such} {rules}".rstrip()]
     if kind.base is int:
-        if isinstance(value, int) and not Kind(int).is_type(value):
+        if isinstance(value, int) and not replace(kind, rules=()).is_type(value):
             rules = "of at most 63 bits"
         return [f"a whole number{' of' * rules.startswith('at ')} {rules}".rstrip()]
     if kind.base is float:
-        if rules and Kind(float).is_type(value):
+        if rules and replace(kind, rules=()).is_type(value):
             return [rules]
         return [("a finite number" if isinstance(value, float) else "a number") + f", {rules}" * bool(rules)]
     name = NAMES.get(kind.base, kind.base.__name__)
