@@ -37,11 +37,11 @@ class Edges:
         """Edges in the order of tasks; `pairs(rows)` says which edge a row is part of."""
         first, pair = pairs(rows)
         weight = np.ones(len(rows)) if rows.weight is None else rows.weight
-        n = np.bincount(pair, weights=weight, minlength=len(first))
-        value = np.bincount(pair, weights=weight * rows.value, minlength=len(first)) / n
+        n = _sum(pair, weight)
+        value = _sum(pair, weight * rows.value) / n
         single = np.bincount(pair, minlength=len(first)) == 1
         value = np.where(single, rows.value[first], value)  # without the rounding of w r / w
-        square = np.bincount(pair, weights=weight * (rows.value - value[pair]) ** 2, minlength=len(first))
+        square = _sum(pair, weight * (rows.value - value[pair]) ** 2)
         task, worker = rows.task[first].astype(np.int64), rows.worker[first].astype(np.int64)
         return cls(task, worker, value, n, square, rows.n_tasks, rows.n_workers)
 
@@ -68,13 +68,17 @@ class Tables:
 
     def likelihood(self, p: int) -> F8:
         """[variance, grid] of one pattern, its highest entry 1."""
-        return _likelihood(self.patterns[p : p + 1], self.variances, self.grid)[0]
+        return np.asarray(_likelihood(self.patterns[p : p + 1], self.variances, self.grid)[0])
 
     def log_at(self, at: F8) -> F8:
         """log likelihood[edge, variance] with the edges' tasks at known places."""
         value, n, square = self.patterns[self.pattern].T
         log = -0.5 * n[:, None] * np.log(self.variances)
         return np.asarray(log - 0.5 * (n * (value - at) ** 2 + square)[:, None] / self.variances)
+
+
+def _sum(pair: I8, values: F8) -> F8:
+    return np.bincount(pair, weights=values).astype(np.float64, copy=False)
 
 
 def _likelihood(patterns: F8, variances: F8, grid: F8) -> F8:

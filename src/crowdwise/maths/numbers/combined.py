@@ -19,7 +19,7 @@ MEMBERS = ("mean", "gaussian", "gaussian_slope", "bayesian_iterative")
 
 
 def combined(rows: Rows, gold: F8 | None = None, *, max_iter: int = 500, shards: int = 1) -> Fit:
-    """Average of the members' estimates; variance, biases and spreads are those of `gaussian`, slopes of its sloped form."""
+    """Average of the members' estimates; variance is that of `gaussian`, workers are those of its sloped form."""
     rows = rows.present()
     rows, limit = clamped(rows)
     plain = mean(rows, gold)
@@ -28,9 +28,9 @@ def combined(rows: Rows, gold: F8 | None = None, *, max_iter: int = 500, shards:
     iterative = bayesian_iterative(rows, gold, bias=middle.bias)
     members = dict(zip(MEMBERS, (plain, middle, sloped, iterative), strict=True))
     estimate = np.mean([fit.mean for fit in members.values()], axis=0)
-    extra = {"members": members, "limit": limit, "centre": sloped.extra["centre"], "unit": middle.extra["unit"]}
+    extra = {"members": members, "limit": limit, "centre": sloped.extra["centre"], "unit": sloped.extra["unit"]}
     return Fit(
-        "combined", estimate, middle.variance, middle.bias, middle.spread, sloped.slope,
+        "combined", estimate, middle.variance, sloped.bias, sloped.spread, sloped.slope,
         np.mean([fit.weight for fit in members.values()], axis=0), middle.trace, middle.n_iter,
         middle.converged and sloped.converged, extra,
     )  # fmt: skip

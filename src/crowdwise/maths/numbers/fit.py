@@ -15,9 +15,9 @@ from .scaling import Scale
 class Fit:
     """Estimates of tasks and a picture of workers.
 
-    A worker's answer is centre + slope * (truth - centre) + bias + noise of standard deviation `spread`, with the centre
-    in `extra`; `weight` is their relative say (mean 1 over workers who answered). `trace` is the objective per iteration, where there is one. `extra` holds what
-    `apply` needs to judge other rows.
+    A worker's answer is centre + slope * (truth - centre) + bias + noise of standard deviation `spread`, with the
+    centre in `extra`; `weight` is their relative say (mean 1 over workers who answered). `trace` is the objective per
+    iteration, where there is one. `extra` also holds what `apply` needs to judge other rows, in standardised units.
     """
 
     method: str

@@ -66,7 +66,8 @@ def bayesian_iterative(
     own = np.tile(share, (rows.n_workers, 1))
     mean, variance = start, np.ones(rows.n_tasks)
     n_iter, converged = 0, False
-    for n_iter in range(1, max_iter + 1):
+    while n_iter < max_iter:
+        n_iter += 1
         log_prior = -0.5 * (grid - mu) ** 2 / tau
         mean, variance, log_g = messages(edges, tables, say, log_prior, gold)
         total = np.log(np.maximum(share, 1e-300)) + worker_sums(log_g, edges.worker, rows.n_workers)

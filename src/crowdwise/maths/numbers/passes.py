@@ -97,7 +97,8 @@ def accumulate(rows: Rows, gold: F8 | None, message: Message, compiled: bool) ->
     kernel = numbers_compiled.sweep if message.slope is None else numbers_compiled.sweep_slopes
     kernel(
         rows.offsets, rows.worker, rows.value, empty if rows.weight is None else rows.weight,
-        empty if gold is None else gold, table, message.prior_mean, message.prior_precision, mean, variance, sums, tasks,
+        empty if gold is None else gold, table, message.prior_mean, message.prior_precision,
+        mean, variance, sums, tasks,
     )  # fmt: skip
     return mean, variance, Stats(sums, tasks)
 

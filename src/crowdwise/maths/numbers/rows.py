@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 from dataclasses import dataclass, replace
 from functools import cached_property
+from itertools import pairwise
 
 import numpy as np
 import numpy.typing as npt
@@ -78,11 +79,11 @@ class Rows:
         """Runs of tasks of about equal size, each with the number of its first task; tasks are counted from there."""
         edges = np.searchsorted(self.offsets, np.linspace(0, len(self), n + 1)[1:-1])
         edges = np.concatenate([[0], np.clip(edges, 0, self.n_tasks), [self.n_tasks]])
-        for lo, hi in zip(edges[:-1], edges[1:], strict=True):
+        for lo, hi in pairwise(edges.tolist()):
             part = slice(int(self.offsets[lo]), int(self.offsets[hi]))
             weight = None if self.weight is None else self.weight[part]
             task = self.task[part] - np.int32(lo)
-            yield Rows(task, self.worker[part], self.value[part], weight, int(hi - lo), self.n_workers), int(lo)
+            yield Rows(task, self.worker[part], self.value[part], weight, hi - lo, self.n_workers), lo
 
 
 def _sums(codes: I4, values: F8 | None, n: int) -> F8:

@@ -34,7 +34,8 @@ def spectral_regression(rows: Rows, gold: F8 | None = None, *, max_iter: int = 2
     total = rows.worker_sum(gap**2)
     own = (total + SHRINK * float(total.sum() / max(n.sum(), 1e-300))) / (n + SHRINK)
     loading, n_iter, converged = _loadings(rows, gap, heard, max_iter, tol)
-    unit = float(n @ loading**2 / max(n @ loading, 1e-300)) if n @ loading > 0 else 1.0
+    pull = float(n @ loading)
+    unit = float(n @ loading**2) / pull if pull > 0 else 1.0
     # A fifth of a worker's variance at least is noise: loadings are estimates too.
     noise = np.maximum(own - loading**2, 0.2 * own + 1e-9)
     if fixed.any() and gold is not None:
@@ -69,7 +70,8 @@ def _loadings(rows: Rows, gap: F8, heard: np.ndarray, max_iter: int, tol: float)
     base = np.sqrt(max(pooled, 1e-6))
     a = np.where(heard, base, 0.0)
     n_iter, converged = 0, False
-    for n_iter in range(1, max_iter + 1):
+    while n_iter < max_iter:
+        n_iter += 1
         # Each worker's own least squares, the crowd's loading counting for SHRINK common tasks.
         new = (sums @ a + SHRINK * base**3) / (common @ a**2 + SHRINK * base**2)
         new = np.where(heard, (a + new) / 2, 0.0)

@@ -50,7 +50,8 @@ def _alternate(method: str, rows: Rows, gold: F8 | None, say: Callable[[F8, F8],
     weight = np.ones(rows.n_workers)
     mean = np.zeros(rows.n_tasks)
     n_iter, converged = 0, False
-    for n_iter in range(1, max_iter + 1):
+    while n_iter < max_iter:
+        n_iter += 1
         new = held(_weighted(rows, weight), gold)
         moved = float(np.abs(new - mean).max(initial=0.0))
         mean = new
