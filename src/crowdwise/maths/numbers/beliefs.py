@@ -9,6 +9,7 @@ blocks of tasks bound the memory.
 from __future__ import annotations
 
 from dataclasses import dataclass
+from functools import cached_property
 
 import numpy as np
 
@@ -17,6 +18,7 @@ from .rows import F8, I8, Rows
 
 BLOCK = 20_000  # edges × grid in memory at a time
 NODES = 512  # distinct values beyond this are rounded to so many
+BATCHED = 2_000_000  # edges × variances × grid that are gathered at once
 TINY = 1e-290
 
 
@@ -66,9 +68,27 @@ class Tables:
         patterns, pattern = np.unique(stacked, axis=0, return_inverse=True)
         return cls(grid, pattern.ravel().astype(np.int64), patterns, variances)
 
+    @cached_property
+    def kept(self) -> F8 | None:
+        """The whole table where it is small enough to keep."""
+        return _likelihood(self.patterns, self.variances, self.grid) if len(self.patterns) <= 2 * NODES else None
+
     def likelihood(self, p: int) -> F8:
         """[variance, grid] of one pattern, its highest entry 1."""
+        if self.kept is not None:
+            return np.asarray(self.kept[p])
         return np.asarray(_likelihood(self.patterns[p : p + 1], self.variances, self.grid)[0])
+
+    def product(self, left: F8, pattern: I8, turned: bool) -> F8:
+        """left[edge] times the table of the edge's pattern, or times its transpose."""
+        if self.kept is not None and len(left) * self.kept[0].size <= BATCHED:
+            table = self.kept[pattern]
+            return np.asarray(np.matmul(left[:, None, :], table.swapaxes(1, 2) if turned else table)[:, 0])
+        out = np.empty((len(left), len(self.variances if turned else self.grid)))
+        for p, rows in groups(pattern):
+            table = self.likelihood(p)
+            out[rows] = left[rows] @ (table.T if turned else table)
+        return out
 
     def log_at(self, at: F8) -> F8:
         """log likelihood[edge, variance] with the edges' tasks at known places."""
@@ -106,8 +126,7 @@ def messages(edges: Edges, tables: Tables, say: F8, log_prior: F8, gold: F8 | No
         cavity = belief[at] - log_f
         cavity -= cavity.max(axis=1, keepdims=True)
         np.exp(cavity, out=cavity)
-        for p, rows in groups(tables.pattern[part]):
-            log_g[lo + rows] = np.log(np.maximum(cavity[rows] @ tables.likelihood(p).T, TINY))
+        log_g[part] = np.log(np.maximum(tables.product(cavity, tables.pattern[part], True), TINY))
     if gold is not None:
         fixed = ~np.isnan(gold[edges.task])
         log_g[fixed] = tables.log_at(np.where(fixed, gold[edges.task], 0.0))[fixed]
@@ -116,10 +135,7 @@ def messages(edges: Edges, tables: Tables, say: F8, log_prior: F8, gold: F8 | No
 
 def task_messages(tables: Tables, part: slice, say: F8) -> F8:
     """log f[edge, grid] of some edges."""
-    here = say[part]
-    out = np.empty((len(here), len(tables.grid)))
-    for p, rows in groups(tables.pattern[part]):
-        out[rows] = here[rows] @ tables.likelihood(p)
+    out = tables.product(say[part], tables.pattern[part], False)
     return np.asarray(np.log(np.maximum(out, TINY, out=out), out=out))
 
 

@@ -69,14 +69,12 @@ def gaussian(
             _, _, stats = space.sweep(Message(state.precision.mean, state.bias))
             trace.append(bound(state, stats, n, heard))
             stage.append(round_)
-            if not fresh and trace[-1] - trace[-2] < tol * max(len(rows), 1):
+            if not fresh and trace[-1] - trace[-2] < tol * max(float(n.sum()), 1.0):
                 converged = True
                 break
             state, fresh = step(state, stats, n, heard, strength), False
-        limit = cap * float(np.median(state.precision.mean[heard])) if heard.any() else np.inf
-        if len(trace) >= max_iter or abs(limit / state.precision.cap - 1) < 1e-3:
-            break
-        if np.isinf(state.precision.cap) and not (state.precision.mean[heard] > limit).any():
+        limit = state.precision.limit(heard, cap)
+        if len(trace) >= max_iter or limit is None:
             break
         state = Workers(state.bias, state.doubt, state.spread, state.precision.capped(limit))
     fit = describe(rows, gold, state, np.array(trace), converged)

@@ -72,7 +72,7 @@ def bayesian_iterative(
         mean, variance, log_g = messages(edges, tables, say, log_prior, gold)
         total = np.log(np.maximum(share, 1e-300)) + worker_sums(log_g, edges.worker, rows.n_workers)
         new, say = normalised(total), normalised(total[edges.worker] - log_g)
-        moved = float(np.abs(new - own).max(initial=0.0))
+        moved = float(np.abs(new - own)[heard].max(initial=0.0))
         own = new
         if moved < tol:
             converged = True

@@ -45,7 +45,7 @@ def gaussian_plain(
         prior = -(strength + 1) * np.log(noise) - share / noise
         likelihood = stats.tasks[3] - 0.5 * (n @ (np.log(noise) + LOG_2PI) + stats.workers[:, SQUARE] @ (1 / noise))
         trace.append(float(likelihood + prior[heard].sum()))
-        if len(trace) > 1 and trace[-1] - trace[-2] < tol * max(len(rows), 1):
+        if len(trace) > 1 and trace[-1] - trace[-2] < tol * max(float(n.sum()), 1.0):
             converged = True
             break
         gap, square, doubt = (stats.workers[:, k] for k in (GAP, SQUARE, DOUBT))

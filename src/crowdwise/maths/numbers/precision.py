@@ -15,6 +15,7 @@ import numpy as np
 
 from .rows import F8, Mask
 
+HIGHEST = 1e12  # answers that all agree would have infinite precision; in units of the answers' variance
 MOST = 1e4  # a prior worth 20,000 answers is a common variance for all
 
 
@@ -32,7 +33,7 @@ class Precision:
     def start(cls, n: F8, variance: float, strength: float) -> Precision:
         """Everybody at the pooled variance."""
         shape = strength + n / 2
-        return cls(shape, shape * variance, strength, variance, np.inf)
+        return cls(shape, shape * max(variance, 1 / HIGHEST), strength, variance, HIGHEST)
 
     @property
     def mean(self) -> F8:
@@ -56,6 +57,15 @@ class Precision:
             return new
         a = max(strength, _shape_of(float(np.log(q.mean()) - log_q.mean())))
         return Precision(shape, rate, a, 1 / float(q.mean()), self.cap)
+
+    def limit(self, heard: Mask, times: float) -> float | None:
+        """The cap that suits these precisions, `times` their median; None where it is the present one or cuts nobody's."""
+        if not heard.any():
+            return None
+        limit = min(times * float(np.median(self.mean[heard])), HIGHEST)
+        if abs(limit / self.cap - 1) < 1e-3 or (self.cap == HIGHEST and not (self.mean[heard] > limit).any()):
+            return None
+        return limit
 
     def capped(self, cap: float) -> Precision:
         """Under another cap."""

@@ -46,7 +46,7 @@ def student(
         workers = bound(state, Stats(np.zeros((rows.n_workers, 3)), np.zeros(4)), 0 * n, heard)
         ours = state.precision.bound(n, heard) - state.precision.bound(0 * n, heard)
         trace.append(entropy + workers + ours + logs - 0.5 * LOG_2PI * float(n.sum()))
-        if len(trace) > 1 and trace[-1] - trace[-2] < tol * max(len(rows), 1):
+        if len(trace) > 1 and trace[-1] - trace[-2] < tol * max(float(n.sum()), 1.0):
             converged = True
             break
     fit = describe(scaled(rows, u), gold, state, np.array(trace), converged)
