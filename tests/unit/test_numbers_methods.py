@@ -126,7 +126,9 @@ def test_gold_teaches_weights(name):
     truth = rng.normal(size=60)
     lie = truth + rng.normal(0, 1.5, 60)
     value = np.stack([lie, lie + rng.normal(0, 0.05, 60), truth + rng.normal(0, 0.2, 60)], axis=1).ravel()
-    rows = Rows(np.repeat(np.arange(60, dtype=np.int32), 3), np.tile(np.arange(3, dtype=np.int32), 60), value, None, 60, 3)
+    rows = Rows(
+        np.repeat(np.arange(60, dtype=np.int32), 3), np.tile(np.arange(3, dtype=np.int32), 60), value, None, 60, 3
+    )
     gold = np.where(np.arange(60) < 30, truth, np.nan)
     fit = METHODS[name](rows, gold)
     assert fit.weight.argmax() == 2

@@ -10,7 +10,7 @@ who always say the same from ruling the estimates.
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 import numpy as np
 
@@ -57,7 +57,7 @@ def gaussian(
         return sloped(rows, gold, strength=strength, cap=cap, max_iter=max_iter, tol=tol, shards=shards)
     rows, gold, scale = standardise(rows.present(), gold)
     n, heard = rows.per_worker, rows.per_worker > 0
-    space = Space.of(rows, gold, shards)
+    space, taught = Space.of(rows, gold, shards), bool(known(gold, rows.n_tasks).any())
     state = start(rows, gold, n, strength)
     trace: list[float] = []
     stage: list[int] = []
@@ -73,10 +73,12 @@ def gaussian(
                 converged = True
                 break
             state, fresh = step(state, stats, n, heard, strength), False
+            if not taught:
+                state = centred(state, heard)
         limit = state.precision.limit(heard, cap)
         if len(trace) >= max_iter or limit is None:
             break
-        state = Workers(state.bias, state.doubt, state.spread, state.precision.capped(limit))
+        state = replace(state, precision=state.precision.capped(limit))
     fit = describe(rows, gold, state, np.array(trace), converged)
     fit.extra["stage"] = np.array(stage)
     return outward(fit, scale)
@@ -103,6 +105,15 @@ def step(state: Workers, stats: Stats, n: F8, heard: Mask, strength: float) -> W
     spread = max(float((bias**2 + doubt)[heard].mean()), FLOOR) if heard.any() else state.spread
     error = np.maximum(square - 2 * moved * gap + n * moved**2, 0.0) + v + n * doubt
     return Workers(bias, doubt, spread, state.precision.update(n, error, heard, strength))
+
+
+def centred(state: Workers, heard: Mask) -> Workers:
+    """Biases with mean 0. Only y + b is seen and y is flat: moving a constant from one to the other costs nothing,
+    brings the biases nearer to their prior, and would else take EM thousands of rounds."""
+    if not heard.any():
+        return state
+    bias = np.where(heard, state.bias - state.bias[heard].mean(), 0.0)
+    return replace(state, bias=bias, spread=max(float((bias**2 + state.doubt)[heard].mean()), FLOOR))
 
 
 def bound(state: Workers, stats: Stats, n: F8, heard: Mask) -> float:

@@ -33,13 +33,15 @@ def bayesian_iterative(
     prior: tuple[float, float] | None = None,
     debias: bool = True,
     bias: F8 | None = None,
+    clamp: bool = True,
     max_iter: int = 30,
     tol: float = 1e-3,
 ) -> Fit:
     """Fit; `variances` and a task's `prior` (mean, variance) come from the answers' spread, `shares` are learnt.
 
     Workers' biases are taken off the answers first: `bias[worker]` in the answers' units, or, with `debias`, those of
-    `gaussian`. It stops when no worker's probability of a variance moves by more than `tol`.
+    `gaussian`. With `clamp` wild answers are pulled in, else they would stretch the grid. It stops when no worker's
+    probability of a variance moves by more than `tol`.
     """
     rows = rows.present()
     if bias is None and debias:
@@ -47,7 +49,8 @@ def bayesian_iterative(
     rows, gold, scale = standardise(rows, gold)
     offset = np.zeros(rows.n_workers) if bias is None else bias / scale.unit
     rows = rows.with_value(rows.value - offset[rows.worker])
-    rows, _ = clamped(rows)
+    if clamp:
+        rows, _ = clamped(rows)
     edges = Edges.of(rows)
     start = held(rows.task_sum(rows.value) / np.maximum(rows.per_task, 1e-300), gold)
     noise = pooled_variance(rows, start)

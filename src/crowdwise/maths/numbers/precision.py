@@ -59,7 +59,7 @@ class Precision:
         return Precision(shape, rate, a, 1 / float(q.mean()), self.cap)
 
     def limit(self, heard: Mask, times: float) -> float | None:
-        """The cap that suits these precisions, `times` their median; None where it is the present one or cuts nobody's."""
+        """The cap that suits these precisions, `times` their median; None where it is this one or cuts none."""
         if not heard.any():
             return None
         limit = min(times * float(np.median(self.mean[heard])), HIGHEST)
