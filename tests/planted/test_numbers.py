@@ -75,9 +75,8 @@ def test_quality_intervals_cover():
     for seed in range(5):
         rows, crowd = planted(seed, tasks=600, workers=30, slope=0.0)
         found = quality(rows, numbers.gaussian(rows, slope=True))
-        for name, true, ends in (
-            ("bias", crowd.bias - crowd.bias.mean(), found.bias_interval), ("spread", crowd.spread, found.spread_interval),
-        ):  # fmt: skip
+        bias = crowd.bias - crowd.bias.mean()
+        for name, true, ends in (("bias", bias, found.bias_interval), ("spread", crowd.spread, found.spread_interval)):
             inside[name] += np.mean((ends[:, 0] <= true) & (true <= ends[:, 1])) / 5
         assert (found.correlation_interval[:, 0] < found.correlation).all()
         assert (found.distinct == 1).all()
@@ -108,8 +107,8 @@ def test_honest_workers_are_left_alone(steps):
 
 
 def test_a_simulated_crowd_is_what_it_says():
-    crowd = number_crowd(300, 20, per_task=6, constant=0.1, random=0.1, reversed=0.1, copier=0.1, steps=(5.0,), centre=50,
-                         scale=20, limits=(0, 100), seed=3)  # fmt: skip
+    shares = {"constant": 0.1, "random": 0.1, "reversed": 0.1, "copier": 0.1}
+    crowd = number_crowd(300, 20, per_task=6, steps=(5.0,), centre=50, scale=20, limits=(0, 100), seed=3, **shares)
     kind = np.array(crowd.kind)
     assert Counter(crowd.kind) == {"honest": 12, "constant": 2, "random": 2, "reversed": 2, "copier": 2}
     assert (np.bincount(crowd.task) == 6).all()

@@ -76,7 +76,7 @@ def test_means_are_those_of_the_joint_gaussian_of_tasks_and_biases():
 def test_variances_count_the_doubt_about_biases():
     rows, _ = planted(1, tasks=10, workers=5, per_task=3)
     fit = numbers.gaussian(rows)
-    q, doubt = 1 / fit.spread**2, fit.extra["bias_doubt"] * fit.extra["unit"] ** 2
+    q, doubt = fit.extra["precision"] / fit.extra["unit"] ** 2, fit.extra["bias_doubt"] * fit.extra["unit"] ** 2
     for t in range(10):
         worker = rows.worker[rows.task == t]
         share = q[worker] / q[worker].sum()

@@ -79,7 +79,7 @@ def gaussian(
         if len(trace) >= max_iter or limit is None:
             break
         state = replace(state, precision=state.precision.capped(limit))
-    fit = describe(rows, gold, state, np.array(trace), converged)
+    fit = describe(rows, gold, state, n, np.array(trace), converged)
     fit.extra["stage"] = np.array(stage)
     return outward(fit, scale)
 
@@ -125,7 +125,7 @@ def bound(state: Workers, stats: Stats, n: F8, heard: Mask) -> float:
     return float(stats.tasks[3]) + rows + biases + state.precision.bound(n, heard)
 
 
-def describe(rows: Rows, gold: F8 | None, state: Workers, trace: F8, converged: bool) -> Fit:
+def describe(rows: Rows, gold: F8 | None, state: Workers, n: F8, trace: F8, converged: bool) -> Fit:
     """Estimates under what was learnt; a task's variance counts the doubt about the biases it was freed of."""
     heard = rows.per_worker > 0
     q = state.precision.mean
@@ -138,10 +138,11 @@ def describe(rows: Rows, gold: F8 | None, state: Workers, trace: F8, converged: 
     judge = Linear(q, q, q * state.bias, 0.0, 0.0, doubt, prior)
     mean, variance = judge.judge(rows)
     mean, variance = held(mean, gold), np.where(known(gold, rows.n_tasks), 0.0, variance)
+    noise, free = state.precision.described(n, heard)
     extra = {
         "linear": judge, "bias_variance": state.spread, "bias_doubt": doubt, "strength": state.precision.a,
-        "noise": state.precision.variance, "cap": state.precision.cap, "shape": state.precision.shape,
+        "noise": state.precision.variance, "cap": state.precision.cap, "precision": q, "strength_of_spread": free,
     }  # fmt: skip
     ones = np.ones(rows.n_workers)
-    return Fit("gaussian", mean, variance, state.bias, 1 / np.sqrt(q), ones, relative(q, rows), trace, len(trace),
+    return Fit("gaussian", mean, variance, state.bias, np.sqrt(noise), ones, relative(q, rows), trace, len(trace),
                converged, extra)  # fmt: skip

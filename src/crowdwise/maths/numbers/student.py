@@ -53,7 +53,7 @@ def student(
         if len(trace) > 1 and trace[-1] - trace[-2] < tol * max(float(n.sum()), 1.0):
             converged = True
             break
-    fit = describe(scaled(rows, u), gold, state, np.array(trace), converged)
+    fit = describe(scaled(rows, u), gold, state, n, np.array(trace), converged)
     fit.extra.update(df=df)
     return outward(replace(fit, method="student"), scale)
 
