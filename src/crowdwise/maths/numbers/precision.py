@@ -56,7 +56,7 @@ class Precision:
         q, log_q = new.mean[heard], new.log_mean[heard]
         if not len(q):
             return new
-        a = max(strength, _shape_of(float(np.log(q.mean()) - log_q.mean())))
+        a = _shape_of(float(np.log(q.mean()) - log_q.mean()), strength)
         return Precision(shape, rate, a, 1 / float(q.mean()), self.cap, square)
 
     def limit(self, heard: Mask, times: float) -> float | None:
@@ -86,7 +86,10 @@ class Precision:
                 a + n / 2, np.maximum(a * variance + self.square / 2, (a + n / 2) / HIGHEST), a, variance, 0.0
             )
             q, log_q = free.mean[heard], free.log_mean[heard]
-            a, variance = max(0.5, _shape_of(float(np.log(q.mean()) - log_q.mean()))), 1 / float(q.mean())
+            old, a = a, _shape_of(float(np.log(q.mean()) - log_q.mean()), 0.5)
+            variance = 1 / float(q.mean())
+            if abs(a - old) < 1e-6 * a:
+                break
         out = (a * variance + self.square / 2) / (a + n / 2)
         return np.where(heard, np.maximum(out, 1 / HIGHEST), self.variance), a
 
@@ -101,13 +104,18 @@ class Precision:
         return float((prior - own + n[heard] / 2 * log_q).sum())
 
 
-def _shape_of(gap: float) -> float:
-    """The a with log a - psi(a) = gap, by Newton from Minka's start."""
-    from scipy.special import polygamma, psi
+def _shape_of(gap: float, least: float) -> float:
+    """The a >= least with log a - psi(a) = gap (it falls with a), by Newton from Minka's start."""
+    from scipy.special import psi, zeta
 
+    if gap >= np.log(least) - psi(least):
+        return least
     if gap <= 1 / (2 * MOST):
         return MOST
     a = (3 - gap + np.sqrt((gap - 3) ** 2 + 24 * gap)) / (12 * gap)
     for _ in range(20):
-        a = 1 / (1 / a + (np.log(a) - psi(a) - gap) / (a**2 * (1 / a - polygamma(1, a))))
-    return float(min(a, MOST))
+        old = a
+        a = 1 / (1 / a + (np.log(a) - psi(a) - gap) / (a**2 * (1 / a - zeta(2, a))))  # zeta(2, a) = psi'(a)
+        if abs(a - old) < 1e-12 * a:
+            break
+    return float(min(max(a, least), MOST))
