@@ -35,8 +35,8 @@ def interval_section() -> str:
         coverage.planted_rows(),
     )  # fmt: skip
     return (
-        f"90 % intervals. Raw: from the fit's variance. With {coverage.GOLD} gold tasks: split conformal, scored on "
-        f"the other tasks; mean ± standard deviation over {coverage.DRAWS} draws of the gold.\n\n{table}\n\n"
+        f"90 % intervals. Raw: from the fit's variance. With {coverage.GOLD} gold tasks: conformal, errors of a fit without gold "
+        f"(blind) or of fits without a fold of it, scored on the other tasks; mean ± standard deviation over {coverage.DRAWS} draws of the gold.\n\n{table}\n\n"
         "Planted: 1,600 tasks, 40 workers, five answers a task, 200 answers a worker; the common offset of the crowd "
         f"is left in.\n\n{planted}"
     )

@@ -77,6 +77,10 @@ def test_gold_widens_intervals_that_miss_the_truth():
     assert np.mean((raw[0] <= truth)[rest] & (truth <= raw[1])[rest]) < 0.7
     assert 0.82 < np.mean((low <= truth)[rest] & (truth <= high)[rest]) < 0.97
     np.testing.assert_allclose(low[:40], gold[:40], atol=1e-12)
+    # Where gold corrects everybody, a fit that knows none has errors that the others have not.
+    shifted = np.where(np.isnan(gold), np.nan, gold + 3)
+    margins = [gold_margin(numbers.gaussian, rows, shifted, folds=folds) for folds in (0, 5)]
+    assert margins[1] < 0.8 * margins[0]
     assert gold_margin(numbers.gaussian, rows, np.where(np.arange(400) < 9, truth, np.nan)) is None
 
 
