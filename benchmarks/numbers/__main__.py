@@ -28,17 +28,24 @@ def accuracy_section() -> str:
 
 
 def interval_section() -> str:
-    table = figures(["share of experts' truth covered", *SHORT, "mean"], coverage.expert_rows())
-    planted = figures(
-        ["planted crowd", "default's 90 % intervals cover", "RMSE / mean's", "worker variance / true",
-         "median error of it"],
-        coverage.planted_rows(),
-    )  # fmt: skip
     return (
-        f"90 % intervals. Raw: from the fit's variance. With {coverage.GOLD} gold tasks: conformal, errors of a fit without gold "
-        f"(blind) or of fits without a fold of it, scored on the other tasks; mean ± standard deviation over {coverage.DRAWS} draws of the gold.\n\n{table}\n\n"
-        "Planted: 1,600 tasks, 40 workers, five answers a task, 200 answers a worker; the common offset of the crowd "
-        f"is left in.\n\n{planted}"
+        f"90 % intervals of `gaussian`. Raw: from the fit's variance. With {coverage.GOLD} gold tasks: conformal, from "
+        "the errors of a fit without gold (blind) or of fits that leave out a fold of it, around estimates that know "
+        f"all of it, scored on the other tasks; mean ± standard deviation over {coverage.DRAWS} draws of the gold.\n\n"
+        + figures(["share of truth covered", *SHORT, "mean"], coverage.expert_rows("gaussian", True))
+    )
+
+
+def default_section() -> str:
+    rows = coverage.expert_rows("combined (default)", False)
+    return "The same for the default.\n\n" + figures(["share of truth covered", *SHORT, "mean"], rows)
+
+
+def planted_section() -> str:
+    header = ["crowd", "90 % intervals cover", "RMSE / mean's", "worker variance / true", "median error of it"]
+    return (
+        "The default. 1,600 tasks, 40 workers, five answers a task, 200 answers a worker; the common offset of the "
+        f"crowd is left in. Worker variances of honest workers.\n\n{figures(header, coverage.planted_rows())}"
     )
 
 
@@ -61,6 +68,8 @@ def speed_section() -> str:
 SECTIONS = {
     "accuracy": ("Against the truth", accuracy_section),
     "intervals": ("Intervals", interval_section),
+    "default": ("Intervals of the default", default_section),
+    "planted": ("Planted crowds", planted_section),
     "flags": ("Flags", flag_section),
     "speed": ("Speed", speed_section),
 }
