@@ -20,8 +20,8 @@ def accuracy_section() -> str:
     gaps = figures(["r minus the mean's", *SHORT, CONSTANT], accuracy.difference_rows())
     return (
         "Root mean squared error in units of the truth's standard deviation / Pearson's r. Truth is experts' (affect), "
-        "the rating that came with the review (moviereviews), the number itself (calories, dots). relevance4 are classes "
-        "0 to 3 "
+        "the rating that came with the review (moviereviews), the number itself (calories, dots). relevance4 are "
+        "classes 0 to 3 "
         f"read as numbers, where three busy workers say nearly always the same.\n\n{table}\n\n"
         "Difference in r from the plain mean, with its standard error by resampling tasks "
         f"({accuracy.DRAWS} draws).\n\n{gaps}"
