@@ -70,7 +70,7 @@ class NumberAggregator(Method):
             fit = self.solve(rows, gold, n_shards)
             margin = None
             if gold is not None:
-                margin = gold_margin(lambda left: self.solve(left, None, n_shards), rows, gold, self.level)
+                margin = gold_margin(lambda some, left: self.solve(some, left, n_shards), rows, gold, self.level)
             low, high = interval(fit, gold, margin, self.level)
         except ValueError as error:
             raise DataError(str(error)) from error

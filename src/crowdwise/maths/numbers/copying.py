@@ -16,7 +16,7 @@ from .fit import Fit
 from .rows import F8, I8, Rows
 
 LEAST_COMMON = 5
-PAIRS = 20_000_000  # pairs of answers looked at; tasks with the fewest answers come first
+PAIRS = 4_000_000  # pairs of answers looked at; tasks with the fewest answers come first
 HABIT = 10.0  # answers that the crowd's use of values counts for in a worker's own
 
 
@@ -47,12 +47,12 @@ def copying(rows: Rows, fit: Fit, alpha: float = 0.01) -> Copying:
     equal = np.bincount(at, weights=same).astype(np.int64)
     # Chance that the second says what the first said, and the other way round; the likelier of the two counts.
     chance = np.maximum(_chances(rows, fit, e, f), _chances(rows, fit, f, e))
-    expected = np.bincount(at, weights=chance)
+    expected = np.bincount(at, weights=chance).astype(np.float64, copy=False)
     tested = common >= LEAST_COMMON
     pair, common, equal, expected = pair[tested], common[tested], equal[tested], expected[tested]
     if not len(pair):
         return Copying(none, none, none, none, np.empty(0), np.empty(0))
-    p = binom.sf(equal - 1, common, np.minimum(expected / common, 1.0))
+    p = np.atleast_1d(binom.sf(equal - 1, common, np.minimum(expected / common, 1.0)))
     # Half of the answers at least: less is a shared habit or source that no p-value tells from copying.
     held = (false_discovery_control(np.clip(p, 0.0, 1.0), method="by") <= alpha) & (equal >= 0.5 * common)
     first, second = pair[held] // rows.n_workers, pair[held] % rows.n_workers

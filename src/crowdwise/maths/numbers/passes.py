@@ -14,7 +14,7 @@ import numpy as np
 from .rows import F8, Rows
 
 # Rows from which the compiled kernel pays for its import.
-COMPILED_FROM = 100_000
+COMPILED_FROM = 50_000
 # Columns of Stats.workers; the last three only with slopes.
 GAP, SQUARE, DOUBT, GAP_Y, SUM_Y, SUM_Y2 = range(6)
 LOG_2PI = float(np.log(2 * np.pi))

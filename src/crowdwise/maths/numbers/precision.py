@@ -28,6 +28,7 @@ class Precision:
     a: float
     variance: float
     cap: float
+    square: F8 | None = None  # the workers' expected squared errors behind it
 
     @classmethod
     def start(cls, n: F8, variance: float, strength: float) -> Precision:
@@ -51,15 +52,15 @@ class Precision:
         """New posteriors from the workers' expected squared errors, then the prior that suits them best."""
         shape = self.a + n / 2
         rate = np.maximum(self.a * self.variance + square / 2, shape / self.cap)
-        new = Precision(shape, rate, self.a, self.variance, self.cap)
+        new = Precision(shape, rate, self.a, self.variance, self.cap, square)
         q, log_q = new.mean[heard], new.log_mean[heard]
         if not len(q):
             return new
-        a = max(strength, _shape_of(float(np.log(q.mean()) - log_q.mean())))
-        return Precision(shape, rate, a, 1 / float(q.mean()), self.cap)
+        a = _shape_of(float(np.log(q.mean()) - log_q.mean()), strength)
+        return Precision(shape, rate, a, 1 / float(q.mean()), self.cap, square)
 
     def limit(self, heard: Mask, times: float) -> float | None:
-        """The cap that suits these precisions, `times` their median; None where it is the present one or cuts nobody's."""
+        """The cap that suits these precisions, `times` their median; None where it is this one or cuts none."""
         if not heard.any():
             return None
         limit = min(times * float(np.median(self.mean[heard])), HIGHEST)
@@ -69,7 +70,28 @@ class Precision:
 
     def capped(self, cap: float) -> Precision:
         """Under another cap."""
-        return Precision(self.shape, np.maximum(self.rate, self.shape / cap), self.a, self.variance, cap)
+        return Precision(self.shape, np.maximum(self.rate, self.shape / cap), self.a, self.variance, cap, self.square)
+
+    def described(self, n: F8, heard: Mask) -> tuple[F8, float]:
+        """Noise variances to tell of the workers, and the a behind them: neither guard is needed for that.
+
+        The guards keep estimates safe; in a description they would make precise workers vaguer and vague ones more
+        precise. Silent workers get the crowd's.
+        """
+        variance, a = self.variance, 1.0
+        if self.square is None or not heard.any():
+            return np.full(len(n), variance), a
+        for _ in range(50):
+            free = Precision(
+                a + n / 2, np.maximum(a * variance + self.square / 2, (a + n / 2) / HIGHEST), a, variance, 0.0
+            )
+            q, log_q = free.mean[heard], free.log_mean[heard]
+            old, a = a, _shape_of(float(np.log(q.mean()) - log_q.mean()), 0.5)
+            variance = 1 / float(q.mean())
+            if abs(a - old) < 1e-6 * a:
+                break
+        out = (a * variance + self.square / 2) / (a + n / 2)
+        return np.where(heard, np.maximum(out, 1 / HIGHEST), self.variance), a
 
     def bound(self, n: F8, heard: Mask) -> float:
         """This part of the evidence bound, E[log q] of the answers included: minus the distance to the prior."""
@@ -82,13 +104,18 @@ class Precision:
         return float((prior - own + n[heard] / 2 * log_q).sum())
 
 
-def _shape_of(gap: float) -> float:
-    """The a with log a - psi(a) = gap, by Newton from Minka's start."""
-    from scipy.special import polygamma, psi
+def _shape_of(gap: float, least: float) -> float:
+    """The a >= least with log a - psi(a) = gap (it falls with a), by Newton from Minka's start."""
+    from scipy.special import psi, zeta
 
+    if gap >= np.log(least) - psi(least):
+        return least
     if gap <= 1 / (2 * MOST):
         return MOST
     a = (3 - gap + np.sqrt((gap - 3) ** 2 + 24 * gap)) / (12 * gap)
     for _ in range(20):
-        a = 1 / (1 / a + (np.log(a) - psi(a) - gap) / (a**2 * (1 / a - polygamma(1, a))))
-    return float(min(a, MOST))
+        old = a
+        a = 1 / (1 / a + (np.log(a) - psi(a) - gap) / (a**2 * (1 / a - zeta(2, a))))  # zeta(2, a) = psi'(a)
+        if abs(a - old) < 1e-12 * a:
+            break
+    return float(min(max(a, least), MOST))

@@ -59,7 +59,8 @@ def quality(rows: Rows, fit: Fit, *, alpha: float = ALPHA) -> Quality:
     tested = size >= LEAST
     constant = _found(p_constant, tested, alpha)
     reverse = _found(p_reversed, tested & ~constant, alpha)
-    idle = _found(p_random, tested & ~constant & ~reverse, alpha)
+    # Less than usual, and hardly above nothing: a worker who is merely noisy is not random.
+    idle = _found(p_random, tested & ~constant & ~reverse, alpha) & (r_interval[:, 0] <= 0.1)
     return Quality(
         n, bias, bias_interval, fit.spread, _spread_interval(rows, fit), fit.slope, r, r_interval, _distinct(rows),
         p_constant, p_random, p_reversed, constant, idle, reverse, copying(several, fit, alpha),
@@ -90,7 +91,7 @@ def _spread_interval(rows: Rows, fit: Fit) -> F8:
     from scipy.special import gammaincinv
 
     base = fit.extra["members"]["gaussian_slope"] if fit.method == "combined" else fit
-    prior = float(base.extra.get("strength", 0.0))
+    prior = float(base.extra.get("strength_of_spread", 0.0))
     own = base.weight[rows.worker]
     total = rows.task_sum(own)[rows.task]
     free = rows.worker_sum(1 - np.clip(own / np.maximum(total, 1e-300), 0.0, 1.0))
@@ -115,7 +116,7 @@ def _correlation(rows: Rows, others: F8) -> tuple[F8, F8, F8]:
 
 
 def _correlation_tests(r: F8, n: F8) -> tuple[F8, F8]:
-    """p-values of: at least half the crowd's usual correlation (random workers fail), not below zero (reversed fail).
+    """p-values of: at least 0.6 of the crowd's usual correlation (random workers fail), not below zero (reversed fail).
 
     The usual correlation is the median, each worker counted by their answers.
     """
@@ -130,14 +131,14 @@ def _correlation_tests(r: F8, n: F8) -> tuple[F8, F8]:
     z = np.arctanh(np.clip(r, -1 + 1e-12, 1 - 1e-12))
     root = np.sqrt(np.where(n > 3, n - 3, np.nan))
     # In a crowd without agreement there is nothing that a random worker lacks.
-    low = ndtr(root * (z - np.arctanh(usual / 2))) if usual > 0.2 else np.full(len(r), np.nan)
+    low = ndtr(root * (z - np.arctanh(0.6 * usual))) if usual > 0.2 else np.full(len(r), np.nan)
     return np.asarray(low), np.asarray(ndtr(root * z))
 
 
 def _constant(rows: Rows) -> F8:
     """p-value of saying one value so often, had the worker said it as often as the others do of the same tasks.
 
-    Values within a twentieth of the answers' standard deviation are one. Only where nine of ten answers are that value.
+    Values within a tenth of the answers' standard deviation are one. Only where nine of ten answers are that value.
     """
     from scipy.stats import binom
 
@@ -146,7 +147,7 @@ def _constant(rows: Rows) -> F8:
         return out
     order = np.lexsort((rows.value, rows.worker))
     ends = np.searchsorted(rows.worker[order], np.arange(rows.n_workers + 1))
-    reach = 0.05 * float(rows.value.std())
+    reach = 0.1 * float(rows.value.std())
     count = np.diff(rows.offsets)
     overall = np.sort(rows.value)
     for m in range(rows.n_workers):
@@ -184,11 +185,11 @@ def _distinct(rows: Rows) -> F8:
 
 
 def _found(p: F8, tested: Mask, alpha: float) -> Mask:
-    """Which p-values hold with false discoveries below alpha (Benjamini-Yekutieli: workers depend on each other)."""
+    """Which p-values hold with false discoveries below alpha (Benjamini-Hochberg)."""
     from scipy.stats import false_discovery_control
 
     out = np.zeros(len(p), dtype=bool)
     use = tested & np.isfinite(p)
     if use.any():
-        out[use] = false_discovery_control(np.clip(p[use], 0.0, 1.0), method="by") <= alpha
+        out[use] = false_discovery_control(np.clip(p[use], 0.0, 1.0), method="bh") <= alpha
     return out

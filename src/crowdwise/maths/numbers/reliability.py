@@ -72,8 +72,8 @@ def _statistics(rows: Rows, times: F8) -> F8:
         icc2 = max(task, 0.0) / np.float64(whole)
         many = n > 1
         pairs = float(times[many] @ (n * within / np.where(many, n - 1, 1.0))[many])
-        size, level, count = (float(times[many] @ column[many]) for column in (n, s, q))
-        alpha = 1 - (size - 1) * pairs / np.float64(size * count - level**2)
+        answers, level, count = (float(times[many] @ column[many]) for column in (n, s, q))
+        alpha = 1 - (answers - 1) * pairs / np.float64(answers * count - level**2)
     return np.array([icc1, icc2, alpha, task, worker, rest], dtype=np.float64)
 
 

@@ -145,11 +145,12 @@ def describe(rows: Rows, gold: F8 | None, state: Sloped, trace: F8, converged: b
     judge = Linear(a, q * slope, c, state.mu, 1 / tau, doubt, (state.mu, tau))
     mean, variance = judge.judge(rows)
     mean, variance = held(mean, gold), np.where(known(gold, rows.n_tasks), 0.0, variance)
+    noise, free = state.precision.described(n, heard)
     extra = {
         "linear": judge, "prior_mean": state.mu, "prior_variance": tau, "slope_doubt": s_doubt, "bias_doubt": doubt,
         "slope_variance": state.slope_spread, "bias_variance": state.bias_spread, "strength": state.precision.a,
         "noise": state.precision.variance, "cap": state.precision.cap, "stretch": stretch,
-        "shape": state.precision.shape,
+        "precision": q, "strength_of_spread": free,
     }  # fmt: skip
-    return Fit("gaussian_slope", mean, variance, bias, 1 / np.sqrt(q), slope, relative(q * slope, rows), trace,
+    return Fit("gaussian_slope", mean, variance, bias, np.sqrt(noise), slope, relative(q * slope, rows), trace,
                len(trace), converged, extra)  # fmt: skip

@@ -12,8 +12,8 @@ from dataclasses import replace
 
 import numpy as np
 
-from .fit import Fit, outward
-from .gaussian import Workers, bound, describe, start, step
+from .fit import Fit, known, outward
+from .gaussian import Workers, bound, centred, describe, start, step
 from .passes import DOUBT, GAP, LOG_2PI, SQUARE, Message, Space, Stats
 from .rows import F8, Rows
 from .scaling import standardise
@@ -34,6 +34,7 @@ def student(
     rows, gold, scale = standardise(rows.present(), gold)
     n, heard = rows.per_worker, rows.per_worker > 0
     state = start(rows, gold, n, strength)
+    taught = bool(known(gold, rows.n_tasks).any())
     u = np.ones(len(rows))
     trace: list[float] = []
     converged = False
@@ -41,6 +42,9 @@ def student(
         mean, variance, stats = Space.of(scaled(rows, u), gold).sweep(Message(state.precision.mean, state.bias))
         size = scaled(rows, u).per_worker
         state = _step(state, stats, n, size, heard, strength)
+        if not taught:
+            middle = float(state.bias[heard].mean()) if heard.any() else 0.0
+            state, mean = centred(state, heard), mean + middle
         u, logs = scales(rows, state, mean, variance, df)
         entropy = stats.tasks[3] + 0.5 * float((~np.isnan(mean) & (variance > 0)).sum())
         workers = bound(state, Stats(np.zeros((rows.n_workers, 3)), np.zeros(4)), 0 * n, heard)
@@ -49,7 +53,7 @@ def student(
         if len(trace) > 1 and trace[-1] - trace[-2] < tol * max(float(n.sum()), 1.0):
             converged = True
             break
-    fit = describe(scaled(rows, u), gold, state, np.array(trace), converged)
+    fit = describe(scaled(rows, u), gold, state, n, np.array(trace), converged)
     fit.extra.update(df=df)
     return outward(replace(fit, method="student"), scale)
 
