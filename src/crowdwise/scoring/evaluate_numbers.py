@@ -14,7 +14,7 @@ from ..core.errors import DataError
 from ..core.result import Result
 from ..core.vocabulary import lookup
 from ..kinds.number_estimate import NumberEstimate
-from ..maths.numbers.scores import Score, scores
+from ..maths.numbers.picture.scores import Score, scores
 from .evaluate import ALL_GOLD
 from .scored import Scored, Table
 

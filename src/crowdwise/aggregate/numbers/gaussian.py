@@ -7,8 +7,8 @@ from typing import ClassVar
 
 from ...core.params import Count, NonNegative, Positive
 from ...maths.numbers.fit import Fit
-from ...maths.numbers.gaussian import gaussian as fitted
-from ...maths.numbers.plain_gaussian import gaussian_plain
+from ...maths.numbers.gaussians.gaussian import gaussian as fitted
+from ...maths.numbers.gaussians.plain_gaussian import gaussian_plain
 from ...maths.numbers.rows import F8, Rows
 from .base import NumberAggregator
 

@@ -7,8 +7,8 @@ from typing import ClassVar
 
 from ...core.params import Count, NonNegative, Positive
 from ...maths.numbers.fit import Fit
+from ...maths.numbers.gaussians.student import student as fitted
 from ...maths.numbers.rows import F8, Rows
-from ...maths.numbers.student import student as fitted
 from .base import NumberAggregator
 
 

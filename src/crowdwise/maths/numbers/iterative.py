@@ -13,7 +13,7 @@ import numpy as np
 from .beliefs import Edges, Tables, messages
 from .clamp import clamped
 from .fit import Fit, held, known, outward, relative
-from .gaussian import gaussian
+from .gaussians.gaussian import gaussian
 from .rows import F8, Rows
 from .scaling import standardise
 from .simple import pooled_variance

@@ -13,13 +13,13 @@ from dataclasses import dataclass, replace
 
 import numpy as np
 
-from .fit import Fit, held, known, outward, relative
-from .linear import Linear
+from ..fit import Fit, held, known, outward, relative
+from ..linear import Linear
+from ..rows import F8, Mask, Rows
+from ..scaling import standardise
+from ..simple import pooled_variance
 from .passes import DOUBT, GAP, GAP_Y, LOG_2PI, SQUARE, SUM_Y, SUM_Y2, Message, Space, Stats
 from .precision import Precision
-from .rows import F8, Mask, Rows
-from .scaling import standardise
-from .simple import pooled_variance
 
 STAGES = 8
 FLOOR = 1e-10

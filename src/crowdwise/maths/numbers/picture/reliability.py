@@ -6,8 +6,8 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from .rows import F8, Rows
-from .scaling import standardise
+from ..rows import F8, Rows
+from ..scaling import standardise
 
 DRAWS = 200
 

@@ -10,12 +10,12 @@ from __future__ import annotations
 
 import numpy as np
 
-from .fit import Fit, held, known, outward, relative
-from .linear import Linear
+from ..fit import Fit, held, known, outward, relative
+from ..linear import Linear
+from ..rows import F8, Rows
+from ..scaling import standardise
+from ..simple import pooled_variance
 from .passes import DOUBT, GAP, LOG_2PI, SQUARE, Message, Space
-from .rows import F8, Rows
-from .scaling import standardise
-from .simple import pooled_variance
 
 FLOOR = 1e-6
 

@@ -12,11 +12,11 @@ from dataclasses import replace
 
 import numpy as np
 
-from .fit import Fit, known, outward
+from ..fit import Fit, known, outward
+from ..rows import F8, Rows
+from ..scaling import standardise
 from .gaussian import Workers, bound, centred, describe, start, step
 from .passes import DOUBT, GAP, LOG_2PI, SQUARE, Message, Space, Stats
-from .rows import F8, Rows
-from .scaling import standardise
 
 DF = 5.0
 

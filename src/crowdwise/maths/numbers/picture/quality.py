@@ -9,10 +9,10 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from .apply import without_own
+from ..apply import without_own
+from ..fit import Fit
+from ..rows import F8, I4, Mask, Rows
 from .copying import Copying, copying
-from .fit import Fit
-from .rows import F8, I4, Mask, Rows
 
 LEAST = 8  # answers below which no flag is raised
 ALPHA = 0.01

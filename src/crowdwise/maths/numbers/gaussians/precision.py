@@ -13,7 +13,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from .rows import F8, Mask
+from ..rows import F8, Mask
 
 HIGHEST = 1e12  # answers that all agree would have infinite precision; in units of the answers' variance
 MOST = 1e4  # a prior worth 20,000 answers is a common variance for all

@@ -14,13 +14,13 @@ from dataclasses import dataclass, replace
 
 import numpy as np
 
-from .fit import Fit, answered_prior, held, known, outward, relative
-from .linear import Linear
+from ..fit import Fit, answered_prior, held, known, outward, relative
+from ..linear import Linear
+from ..rows import F8, Mask, Rows
+from ..scaling import standardise
+from ..simple import pooled_variance
 from .passes import DOUBT, GAP, LOG_2PI, SQUARE, Message, Space, Stats
 from .precision import Precision
-from .rows import F8, Mask, Rows
-from .scaling import standardise
-from .simple import pooled_variance
 
 STAGES = 8
 FLOOR = 1e-10  # of variances, in units of the answers' variance

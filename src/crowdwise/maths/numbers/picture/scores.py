@@ -6,8 +6,8 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from ..bootstrap import MAX_BLOCKS, bootstrap_interval, random_blocks
-from .rows import F8
+from ...bootstrap import MAX_BLOCKS, bootstrap_interval, random_blocks
+from ..rows import F8
 
 
 @dataclass(frozen=True)

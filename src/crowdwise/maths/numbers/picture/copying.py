@@ -12,8 +12,8 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from .fit import Fit
-from .rows import F8, I8, Rows
+from ..fit import Fit
+from ..rows import F8, I8, Rows
 
 LEAST_COMMON = 5
 PAIRS = 4_000_000  # pairs of answers looked at; tasks with the fewest answers come first

@@ -11,7 +11,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from .rows import F8, Rows
+from ..rows import F8, Rows
 
 # Rows from which the compiled kernel pays for its import.
 COMPILED_FROM = 50_000
@@ -87,7 +87,7 @@ def accumulate(rows: Rows, gold: F8 | None, message: Message, compiled: bool) ->
     """The pass over one shard."""
     if not compiled:
         return _plain(rows, gold, message)
-    from ..kernels import numbers_compiled
+    from ...kernels import numbers_compiled
 
     table = message.table()
     mean, variance = np.empty(rows.n_tasks), np.empty(rows.n_tasks)
