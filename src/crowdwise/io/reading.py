@@ -98,13 +98,14 @@ def read_all(
     """
     if format is not None and format not in FORMATS:
         raise ParameterError(f"format must be one of {', '.join(FORMATS)}, got {format!r}")
+    if kind is None and (classes is not None or order is not None):
+        kind = FALLBACK
     ask = Ask(question, columns or {}, multiple, predictions, rejected, missing, kind)
     if format == "snorkel" or (format is None and str(path).endswith(".npy")):
         return Reading(read_snorkel(path, columns, classes), "snorkel", "the file's name ends in .npy")
     where, name, why, chosen, found = _find(path, format, ask)
-    if kind is not None and kind != found.kind:
-        _take_as(found, kinds.get(kind), where)
-    record = kinds.get(found.kind)
+    record = kinds.get(kind or found.kind)
+    _take_as(found, record, where)
     own = {"classes": classes, "order": order}
     if unknown_classes != "error":
         own["unknown_classes"] = unknown_classes
@@ -130,11 +131,12 @@ def read_all(
 
 
 def _take_as(found: Found, record: Kind, where: str) -> None:
-    """Labels of an export or a wide table as answers of the kind that was asked for."""
-    if len(record.columns) != 1 or "label" not in found.columns:
+    """Labels of an export or a wide table as answers of their kind, or of the kind that was asked for."""
+    if "label" not in found.columns or "label" in record.columns:
+        return
+    if len(record.columns) != 1:
         raise DataError(f"{where} cannot be read as {record.people}")
     found.columns[next(iter(record.columns))] = found.columns.pop("label")
-    found.kind = record.name
 
 
 def _coder(
@@ -145,7 +147,7 @@ def _coder(
     for option in own:
         if option not in known:
             raise ParameterError(f"{option} does not go with {record.people}")
-    more: dict[str, Any] = {"respell": None, "asked": asked is not None or name not in TABLES}
+    more: dict[str, Any] = {"respell": None, "asked": asked is not None or found.certain}
     if name in TABLES:
         more["respell"] = partial(respell, decimal_comma=found.decimal_comma)
     return partial(record.coder, **own, **{key: value for key, value in more.items() if key in known})
