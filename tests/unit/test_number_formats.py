@@ -33,7 +33,9 @@ def by_task(said=SAID):
 
 
 def studio(kind, said=SAID):
-    return label_studio(*((t, [annotation(w, result("stars", kind, {kind: v})) for w, v in by]) for t, by in by_task(said)))
+    return label_studio(
+        *((t, [annotation(w, result("stars", kind, {kind: v})) for w, v in by]) for t, by in by_task(said))
+    )
 
 
 def studio_csv(kind, said=SAID):
@@ -154,8 +156,13 @@ def test_whole_numbers_of_a_platform_stay_classes(tmp_path):
 def test_choices_that_look_like_numbers_are_choices(tmp_path):
     content = label_studio(("t1", [annotation("ann", choice("0.5")), annotation("bob", choice("1.5"))]))
     assert isinstance(read(tmp_path, "e.json", content).annotations, cw.Annotations)
-    assert rows(read(tmp_path, "e.json", content, kind="numbers").annotations) == [("t1", "ann", 0.5), ("t1", "bob", 1.5)]
-    commas = f'{MTURK_HEAD},"Answer.x"\n"t1","1","w","Approved","","1","a","1,2"\n"t2","1","w","Approved","","1","a","1,3"\n'
+    assert rows(read(tmp_path, "e.json", content, kind="numbers").annotations) == [
+        ("t1", "ann", 0.5),
+        ("t1", "bob", 1.5),
+    ]
+    commas = (
+        f'{MTURK_HEAD},"Answer.x"\n"t1","1","w","Approved","","1","a","1,2"\n"t2","1","w","Approved","","1","a","1,3"\n'
+    )
     assert read(tmp_path, "e.csv", commas.encode()).annotations.classes.to_list() == ["1,2", "1,3"]
 
 
@@ -184,7 +191,8 @@ def test_a_number_that_is_none_is_refused(tmp_path):
 
 
 @pytest.mark.parametrize(("said", "why"), [
-    (["1", "2.5"], True), (["1", "2"], False), (["1", "x"], False), ([], False), (["", "0.5"], True), (["inf", "0.5"], False),
+    (["1", "2.5"], True), (["1", "2"], False), (["1", "x"], False), ([], False), (["", "0.5"], True),
+    (["inf", "0.5"], False),
 ])  # fmt: skip
 def test_only_fractions_claim(said, why):
     import polars as pl

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
+from numbers import Real
 from typing import Any, ClassVar, Self
 
 import numpy as np
@@ -129,6 +130,8 @@ class NumberCoder(Coder):
 def _series(values: Any, name: str) -> pl.Series:
     if isinstance(values, pl.Series):
         return values.rename(name)
+    if isinstance(values, list | tuple) and all(v is None or (isinstance(v, Real) and v is not True) for v in values):
+        return pl.Series(name, [None if v is None else float(v) for v in values], dtype=pl.Float64)  # 1 beside 2.5
     return to_polars({name: values})[name]
 
 
