@@ -198,3 +198,10 @@ def test_only_fractions_claim(said, why):
     import polars as pl
 
     assert bool(claims(pl.Series(said, dtype=pl.String))) is why
+
+
+def test_whole_and_broken_numbers_in_one_list():
+    votes = cw.number_votes([1, 1, 2, 2], ["a", "b", "a", "b"], [1, 2.5, None, 3])
+    assert votes.answers.value[:, 0].tolist() == [1.0, 2.5, 3.0]
+    with pytest.raises(cw.DataError, match="not numbers"):
+        cw.number_votes([1, 1], ["a", "b"], [True, 2])

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
-from numbers import Real
 from typing import Any, ClassVar, Self
 
 import numpy as np
@@ -130,7 +129,7 @@ class NumberCoder(Coder):
 def _series(values: Any, name: str) -> pl.Series:
     if isinstance(values, pl.Series):
         return values.rename(name)
-    if isinstance(values, list | tuple) and all(v is None or (isinstance(v, Real) and v is not True) for v in values):
+    if isinstance(values, list | tuple) and all(v is None or type(v) in (int, float) for v in values):
         return pl.Series(name, [None if v is None else float(v) for v in values], dtype=pl.Float64)  # 1 beside 2.5
     return to_polars({name: values})[name]
 
