@@ -169,3 +169,11 @@ def test_several_numbers_are_no_prediction(tmp_path):
     fit = cw.Mean().fit(cw.number_votes(TASK, WORKER, np.ones((5, 2)), parts=["x", "y"]))
     with pytest.raises(cw.ParameterError, match="label_studio has no place for answers of several numbers"):
         write_result(fit, tmp_path / "p.json", "label_studio")
+
+
+def test_a_run_with_an_upside_down_worker_can_be_loaded(tmp_path):
+    votes = cw.simulate.scenario("numbers_mixed", tasks=300, workers=30, labels=6, seed=1).votes
+    fit = cw.Combined().fit(votes)
+    assert fit.weight.min() < 0
+    cw.Run(fit, votes).save(tmp_path / "run")
+    np.testing.assert_array_equal(cw.Run.load(tmp_path / "run").result.weight, fit.weight)
