@@ -19,7 +19,7 @@ from .score import score
 SEEDS = 3
 LARGE = 30_000
 # CPU seconds after which a fit is ended.
-LIMIT = 60
+LIMIT = 40
 # Small sets on which two seeds show whether a method draws at all.
 PROBES = ("bluebird", "music")
 
