@@ -20,7 +20,7 @@ from .cost import check_size
 from .gold import Gold, as_gold
 from .prior import as_prior
 from .silence import Heard
-from .skills import sharpened, skills
+from .skills import sides, skills
 
 F8 = npt.NDArray[np.float64]
 
@@ -48,8 +48,8 @@ class Solution:
     n_iter: int = 0
     converged: bool = True
     extra: Mapping[str, Any] = field(default_factory=dict)
-    # What the workers are judged by, where that is not the posterior itself (an average of methods is too soft): the
-    # first gives their skill, all of them its interval.
+    # What the workers are judged by, where the method knows better than its posterior (an average of methods is too
+    # soft): the first gives their skill, all of them its interval.
     workers_posteriors: tuple[F8, ...] = ()
 
 
@@ -159,10 +159,7 @@ class Aggregator(ABC):
 
     def _result(self, annotations: Annotations, gold: Gold | None, found: Solution) -> Result:
         posterior = found.posterior if gold is None else gold.clamp(found.posterior)
-        views = found.workers_posteriors
-        if not views:
-            views = (posterior if found.confusion is not None else sharpened(annotations, posterior, gold),)
-        skill = skills(annotations, views, gold)
+        skill = skills(annotations, sides(annotations, posterior, found.workers_posteriors, gold), gold)
         stage = np.zeros(len(found.trace), dtype=np.int64) if found.stage is None else found.stage
         return Result(
             method=self.name,

@@ -55,7 +55,7 @@ class KOS(Aggregator):
         sign = (k * vote - vote.sum(axis=1, keepdims=True)) / (k - 1)
         y = 1 + np.random.default_rng(self.seed).standard_normal(len(edges.task))
         weight, moved, rounds = np.ones(annotations.n_workers), np.inf, 0
-        for rounds in range(1, self.max_iter + 1):
+        for rounds in range(1, self.max_iter + 1):  # noqa: B007
             x = _others(sign * y[:, None], edges.task, edges.task_offsets)
             if gold is not None:
                 sure = gold.label[edges.task] < k
