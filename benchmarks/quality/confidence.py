@@ -23,6 +23,7 @@ from crowdwise.metrics import expected_calibration_error
 from .. import DOCS, ROOT
 from ..markdown import figures, table
 from ..speed import machine
+from . import halves
 from .pools import Pool, pools
 from .score import score
 from .uneven import uneven
@@ -132,6 +133,7 @@ def main() -> None:
     text = page(rows, held, found)
     print(text)
     PAGE.write_text(text, encoding="utf-8")
+    halves.write({r.set: (r.accuracy, r.log_loss) for r in whole})
     if args.write:
         about = {"made_by": f"{COMMAND} --write", "sets": len(whole), "table": vars(found)}
         SHIPPED.write_text(json.dumps(about, indent=2) + "\n", encoding="utf-8")
@@ -148,6 +150,9 @@ def page(rows: list[Row], held: dict[str, tuple[float, float]], found: Table) ->
             table(["", "measured on"], [list(fact) for fact in machine.own_facts()]),
             WORDS.format(n=len(whole), families=len({cw.datasets.family(r.set) for r in whole})),
             table(["what", "bar", "measured", "verdict"], bars(whole, three, held)),
+            "## Sets seen early and late",
+            halves.WORDS,
+            halves.beside({r.set: (r.accuracy, r.log_loss) for r in whole}, halves.fits()),
             "## Uneven classes, planted",
             uneven(),
             "## The table",

@@ -17,7 +17,7 @@ SEEDS = 20
 
 
 def contenders() -> list[str]:
-    few = ["majority_vote", "dawid_skene", "hierarchical", "committee", "auto", registry.DEFAULT]
+    few = ["majority_vote", "dawid_skene", "hierarchical", registry.DEFAULT]
     return [name for name in dict.fromkeys(few) if name in registry.METHODS]
 
 

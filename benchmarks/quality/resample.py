@@ -24,7 +24,7 @@ WORKERS_KEPT = 0.8
 
 
 def contenders() -> list[str]:
-    """One of each kind, and whatever the default is."""
+    """One of each kind, and whatever the default is; `auto` fits many times over and is left out."""
     few = [
         "majority_vote",
         "wawa",
@@ -35,7 +35,6 @@ def contenders() -> list[str]:
         "bwa",
         "hierarchical",
         "committee",
-        "auto",
     ]
     return [name for name in dict.fromkeys([*few, registry.DEFAULT]) if name in registry.METHODS]
 
