@@ -43,9 +43,9 @@ def page(
         "in [aggregation.parquet](aggregation.parquet) (fits), from which `--page` writes this page anew.\n",
         table(["", "measured on"], [list(fact) for fact in facts]),
         first,
-        "\n## What was run\nEvery registered method that needs no gold and every classification aggregator of crowd-kit "
-        f"1.4.2 that needs none, default parameters, the same for all sets; truth is used to score only. crowd-kit and the "
-        f"resampled crowds below have the first {len(FIRST)} sets. {TUNED}\n\n"
+        "\n## What was run\nEvery registered method that needs no gold and every classification aggregator of "
+        "crowd-kit 1.4.2 that needs none, default parameters, the same for all sets; truth is used to score only. "
+        f"crowd-kit and the resampled crowds below have the first {len(FIRST)} sets. {TUNED}\n\n"
         f"Methods that draw ({', '.join(seeds) or 'none'}) count as the mean of {ours.SEEDS} seeds on sets of at most "
         f"{ours.LARGE:,} labels, of one on larger ones; crowd-kit's draw with their default "
         f"seed. A fit of ours is ended after {ours.LIMIT} CPU s, one of crowd-kit after "
