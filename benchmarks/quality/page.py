@@ -48,10 +48,11 @@ def page(
         f"crowd-kit and the resampled crowds below have the first {len(FIRST)} sets. {TUNED}\n\n"
         f"Methods that draw ({', '.join(seeds) or 'none'}) count as the mean of {ours.SEEDS} seeds on sets of at most "
         f"{ours.LARGE:,} labels, of one on larger ones; crowd-kit's draw with their default "
-        f"seed. A fit of ours is ended after {ours.LIMIT} CPU s, one of crowd-kit after "
-        f"{peer.LIMIT}, and larger sets are then not tried. CPU s: one fit on each set, one process, numba's "
-        f"cache warm; all fits behind this page took {cpu.get('crowdwise', 0) / 60:.1f} CPU minutes for crowdwise and "
-        f"{cpu.get('crowd-kit', 0) / 60:.1f} for crowd-kit (what was ended not counted).\n",
+        f"seed. A fit of ours is ended after {ours.LIMIT} CPU s (60 on the first sets), "
+        f"and the slow ones ({', '.join(ours.SLOW)}) are not tried on later sets of over {ours.PATIENCE:,} labels; one "
+        f"of crowd-kit after {peer.LIMIT}, and larger sets are then not tried. CPU s: one fit on each set, one "
+        f"process, numba's cache warm; all fits behind this page took {cpu.get('crowdwise', 0) / 60:.1f} CPU minutes "
+        f"for crowdwise and {cpu.get('crowd-kit', 0) / 60:.1f} for crowd-kit (what was ended not counted).\n",
         f"## {len(names)} real data sets with independent truth\n"
         "Means over the sets of accuracy (ties shared), log-loss (nats, probabilities clipped at 1e-6), calibration "
         f"error (15 equal bins), and the sum of CPU seconds; on how many sets a method is more than a point below "
