@@ -176,7 +176,7 @@ view** (some fifty averages were compared; those of the same kind differ by less
 noise: a choice among 4,082 averages made with families left out did worse than the average of eight that came before).
 So the accuracies are a little too good, the confidence is not. Claimed is the mean confidence. The share of safe labels
 that are right rests on some twenty sets with ten such labels or more, and the table's one fixed number (2 % doubt) was
-picked among eleven variants by it: on two smaller samples of tasks it had .870 and .890 (without doubt .867 and .875)."""
+picked among eleven variants by it: on two smaller samples of tasks it had .870 and .890 (without: .867 and .875)."""
 
 
 def bars(whole: list[Row], three: list[Row], held: dict[str, tuple[float, float]]) -> list[list[str]]:
