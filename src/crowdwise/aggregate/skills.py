@@ -4,7 +4,7 @@ No posterior is taken at its word. The shares of a vote are no probabilities and
 with more cells than labels are unsure of everything, or sure of what is wrong. So workers are judged by two passes of
 EM, with confusions held to the crowd's, once from the method's posterior and once from the votes. Whichever makes the
 labels more probable gives the skill, and the interval holds what both say. A method that knows better (the committee)
-brings its own sides; the votes' is added.
+brings its own sides.
 """
 
 from __future__ import annotations
@@ -45,14 +45,14 @@ def skills(annotations: Annotations, views: Sequence[F8], gold: Gold | None) -> 
 
 def sides(annotations: Annotations, posterior: F8, own: Sequence[F8], gold: Gold | None) -> tuple[F8, ...]:
     """The posteriors that judge the workers, the one to believe first; `own` are those that the method brings."""
-    if too_thin(annotations):  # matrices would be far larger than what they are learnt from
+    if own or too_thin(annotations):  # or matrices would be far larger than what they are learnt from
         return tuple(own) or (posterior,)
     space = Workspace.of(annotations, None if gold is None else gold.label)
     start = shares(annotations.votes)
     start = start if gold is None else gold.clamp(start)
     vote = sharpened(annotations, space, start)
-    if own or np.array_equal(posterior, start):
-        return (*own, vote.posterior)
+    if np.array_equal(posterior, start):
+        return (vote.posterior,)
     mine = sharpened(annotations, space, posterior)
     margin = 1e-9 * abs(mine.log_likelihood)  # the order of a sum must not decide
     views = (mine.posterior, vote.posterior)
