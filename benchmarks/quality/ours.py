@@ -22,7 +22,7 @@ LARGE = 4_000
 LIMIT = 10
 # Methods that fit many times over, or many times longer than others, and how many labels are tried with them; what was
 # run on larger sets before is kept.
-SLOW = ("belief_propagation", "cbcc", "ebcc", "gibbs", "group_aware", "minimax_entropy")
+SLOW = ("auto", "belief_propagation", "cbcc", "ebcc", "gibbs", "group_aware", "minimax_entropy")
 PATIENCE = 6_000
 # Small sets on which two seeds show whether a method draws at all.
 PROBES = ("bluebird", "music")

@@ -52,7 +52,8 @@ def page(
         f"and the slow ones ({', '.join(ours.SLOW)}) are not tried on later sets of over {ours.PATIENCE:,} labels; one "
         f"of crowd-kit after {peer.LIMIT}, and larger sets are then not tried. CPU s: one fit on each set, one "
         f"process, numba's cache warm; all fits behind this page took {cpu.get('crowdwise', 0) / 60:.1f} CPU minutes "
-        f"for crowdwise and {cpu.get('crowd-kit', 0) / 60:.1f} for crowd-kit (what was ended not counted).\n",
+        f"for crowdwise and {cpu.get('crowd-kit', 0) / 60:.1f} for crowd-kit (what was ended not counted). "
+        "Finished fits are kept while a method gives the same answers, so they are not all of one day.\n",
         f"## {len(names)} real data sets with independent truth\n"
         "Means over the sets of accuracy (ties shared), log-loss (nats, probabilities clipped at 1e-6), calibration "
         f"error (15 equal bins), and the sum of CPU seconds; on how many sets a method is more than a point below "
