@@ -133,8 +133,12 @@ def reading(votes: Annotations, posterior: F8) -> F8:
 
     Expected counts, shrunk to the whole crowd's by STRENGTH labels per class.
     """
-    counts = stats_of(Workspace.of(votes), posterior).counts
-    k = votes.n_classes
+    return shrunk(stats_of(Workspace.of(votes), posterior).counts)
+
+
+def shrunk(counts: F8) -> F8:
+    """The reading that counts[worker, observed, true] make."""
+    k = counts.shape[1]
     crowd = counts.sum(axis=0) + np.eye(k) + 1.0 / k  # a class that nobody has seen is at best called by its name
     crowd /= crowd.sum(axis=0)
     table = counts + STRENGTH * crowd
