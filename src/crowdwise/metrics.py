@@ -83,10 +83,13 @@ class Evaluation:
         return evaluation_html(self)
 
 
-def evaluate(found: Result | pl.DataFrame, truth: Any, *, resamples: int = 0, seed: int = 0) -> Evaluation:
+def evaluate(
+    found: Result | pl.DataFrame, truth: Any, *, gold: Any = None, resamples: int = 0, seed: int = 0
+) -> Evaluation:
     """Score a Result, or a table task, label (with or without p_<class> columns), against truth.
 
-    Tasks that were gold in the fit of a Result are left out: the fit was told their answers.
+    Tasks that were gold in the fit are left out: the fit was told their answers. A Result knows them; of a table, which
+    does not, give the `gold` of its fit.
     With `resamples` (1000 will do) every score gets a 95 % interval by resampling the tasks, drawn by `seed`.
 
     >>> labels = pl.DataFrame({"task": ["a", "b"], "label": ["x", "y"]})
@@ -100,7 +103,9 @@ def evaluate(found: Result | pl.DataFrame, truth: Any, *, resamples: int = 0, se
     at, known = lookup(tasks, table["task"])
     if not known.any():
         raise DataError("none of the tasks in the truth has a label here; do the task ids match?")
-    told = known & found.gold[at] if isinstance(found, Result) and found.gold is not None else np.zeros_like(known)
+    told = np.zeros_like(known) if gold is None else known & lookup(truth_table(gold)["task"], table["task"])[1]
+    if isinstance(found, Result) and found.gold is not None:
+        told |= known & found.gold[at]
     fair = known & ~told
     if not fair.any():
         raise DataError(ALL_GOLD.format(n=int(told.sum())))

@@ -10,7 +10,7 @@ import typer
 from ..errors import ParameterError
 from .asking import Asked, Missing
 from .options import Json, Truth, TruthColumns
-from .talk import clean, naming, print_json, print_table, say
+from .talk import naming, print_json, print_table, say
 
 if TYPE_CHECKING:
     import polars as pl
@@ -52,9 +52,10 @@ def evaluate(
     if truth is None:
         raise ParameterError("evaluate needs --truth FILE, a table task,label")
     found: Result | pl.DataFrame = Result.load(labels) if labels.is_dir() else read_labels(labels, columns)
+    told = None if labels.is_dir() else gold_beside(labels)
     answers = Asked(missing=missing).truth(truth, truth_columns)
     with naming(labels, truth):
-        scores = score(found, answers, resamples=resamples, seed=seed)
+        scores = score(found, answers, gold=told, resamples=resamples, seed=seed)
     if json:
         print_json(scores.to_dict())
         return
@@ -64,28 +65,28 @@ def evaluate(
         header = ["true \\ said", *map(str, scores.classes)]
         rows = [[str(name), *map(str, row)] for name, row in zip(scores.classes, scores.confusion, strict=True)]
         print_table("Confusion", header, rows, stderr=False)
-    if not labels.is_dir():
-        tell_gold_beside(labels)
     if scores.n_gold_left_out:
-        say(f"{scores.n_gold_left_out:,} tasks in the truth were gold in the fit and are not counted")
+        run = "fit" if labels.is_dir() else "run that this table lies with"
+        say(f"{scores.n_gold_left_out:,} tasks in the truth were gold in the {run} and are not counted")
     if scores.truths_without_labels:
         say(f"{scores.truths_without_labels:,} tasks in the truth have no label here and are not counted")
 
 
-def tell_gold_beside(labels: Path) -> None:
+def gold_beside(labels: Path) -> pl.DataFrame | None:
     """A table does not say which tasks were gold; the run in whose folder it lies does."""
+    import polars as pl
+
     from ..errors import CrowdwiseError
     from ..result import Result
 
     try:
-        gold = Result.load(labels.parent).gold
+        run = Result.load(labels.parent)
     except CrowdwiseError:  # no run, or a damaged one
-        return
-    if gold is not None and gold.any():
-        say(
-            f"note: {int(gold.sum()):,} tasks were gold in the run that this table lies with, and a table does not say "
-            f"which; crowdwise evaluate {clean(str(labels.parent))} leaves them out"
-        )
+        return None
+    if run.gold is None:
+        return None
+    known = pl.Series(run.gold)
+    return pl.DataFrame({"task": run.tasks.filter(known), "label": run.classes.gather(run.labels).filter(known)})
 
 
 def read_labels(path: Path, columns: str | None) -> pl.DataFrame:
