@@ -12,6 +12,7 @@ import numpy.typing as npt
 import polars as pl
 
 from . import registry
+from .aggregate.cost import wide
 from .aggregate.gold import Gold, as_gold, truth_table
 from .annotations import Annotations
 from .contest import Contest, Entry, Watch, run_all
@@ -22,6 +23,7 @@ from .vocabulary import lookup
 F8 = npt.NDArray[np.float64]
 
 FILES = ("methods.csv", "agreement.csv", "tasks.csv")
+NO_FOLDS = "no held-out scores: {classes:,} classes are too many to foretell {labels:,} labels by"
 SCORES = ("accuracy", "expected_accuracy", "macro_f1", "log_loss", "brier", "ece")
 
 
@@ -94,7 +96,10 @@ def compare(
     answers = None if truth is None else truth_table(truth)
     if answers is not None:
         _check_truth(annotations, answers, known)
-    contest = Contest(annotations, gold, answers, seed, folds, resamples if answers is not None else 0)
+    wanted = 0 if wide(annotations) else folds
+    contest = Contest(
+        annotations, gold, answers, seed, wanted, resamples if answers is not None else 0, methods is None
+    )
     entries = list(run_all(contest, names, jobs, watch))
     ran = [entry for entry in entries if entry.labels is not None]
     if not ran:
@@ -103,6 +108,8 @@ def compare(
     agree = _agreement(ran)
     found = {entry.method: row for entry, row in zip(ran, agree, strict=True)}
     notes = tuple(f"{entry.method}: {note}" for entry in entries for note in entry.notes)
+    if wanted < folds:
+        notes += (NO_FOLDS.format(classes=annotations.n_classes, labels=len(annotations)),)
     return Comparison(
         methods=pl.DataFrame([_row(entry, found.get(entry.method)) for entry in entries], infer_schema_length=None),
         agreement=pl.DataFrame({"method": list(found), **{e.method: agree[:, j] for j, e in enumerate(ran)}}),

@@ -11,7 +11,7 @@ import numpy.typing as npt
 
 from .. import registry
 from ..annotations import Annotations
-from ..engine.selection import reading, splits
+from ..engine.selection import readings, splits
 from ..errors import CrowdwiseWarning, DataError, ParameterError
 from ..maths.temperature import best_temperature, soften
 from ..result import Result
@@ -77,7 +77,9 @@ def _from_held_out(method: Aggregator, annotations: Annotations, gold: Any, prio
     for kept, out in splits(annotations, seed=method.seed, enough=ENOUGH):
         votes = annotations.take(kept)
         posterior = _again(method, votes, gold, prior)
-        said = reading(votes, posterior)[annotations.worker[out], annotations.label[out]]
+        said = np.empty((len(out), annotations.n_classes))
+        for rows, block in readings(votes, posterior, annotations.worker[out], annotations.label[out]):
+            said[rows] = block
         weight = np.ones(len(out)) if annotations.weight is None else annotations.weight[out]
         parts.append((posterior[annotations.task[out]], said, weight))
     if not parts:

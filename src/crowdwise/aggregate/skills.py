@@ -13,7 +13,8 @@ import numpy as np
 import numpy.typing as npt
 
 from ..annotations import Annotations
-from ..engine.selection import reading
+from ..engine.selection import STRENGTH, reading
+from ..engine.thin import ThinReading, is_thin
 from ..maths.kernels import Workspace, em_pass
 from ..maths.skill import Skill, widest, worker_skill
 from .gold import Gold
@@ -44,5 +45,9 @@ def sharpened(annotations: Annotations, posterior: F8, gold: Gold | None) -> F8:
     heard = annotations.labels_per_task > 0  # tasks without labels have no say in what classes are common
     for _ in range(PASSES if heard.any() else 0):
         prior = posterior[heard].mean(axis=0) + LEAST
-        posterior = em_pass(space, reading(annotations, posterior), prior / prior.sum()).posterior.copy()
+        prior /= prior.sum()
+        if is_thin(annotations):
+            posterior = ThinReading(annotations, posterior, STRENGTH).posterior_under(prior, space.gold)
+        else:
+            posterior = em_pass(space, reading(annotations, posterior), prior).posterior.copy()
     return posterior
