@@ -174,10 +174,10 @@ def _agreement(ran: list[Entry]) -> F8:
 def _tasks(annotations: Annotations, ran: list[Entry], answers: pl.DataFrame | None) -> pl.DataFrame:
     labels = np.stack([np.asarray(entry.labels) for entry in ran], axis=1)  # task, method
     n, m = labels.shape
-    k = annotations.n_classes
-    place = np.arange(n)[:, None] * np.int64(k) + labels
-    counts = np.bincount(place.ravel(), minlength=n * k).reshape(n, k)
-    differ = (m * m - (counts.astype(np.float64) ** 2).sum(axis=1)) / max(m * (m - 1), 1)
+    same = np.zeros(n)  # pairs of methods that agree, each with itself too; no table of classes, who may be thousands
+    for own in labels.T:
+        same += (labels == own[:, None]).sum(axis=1)
+    differ = (m * m - same) / max(m * (m - 1), 1)
     table = pl.DataFrame({"task": annotations.tasks, "n_labels": annotations.labels_per_task, "disagreement": differ})
     if answers is not None:
         at, known = lookup(annotations.tasks, answers["task"])

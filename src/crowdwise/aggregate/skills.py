@@ -44,7 +44,7 @@ def sharpened(annotations: Annotations, posterior: F8, gold: Gold | None) -> F8:
     space = Workspace.of(annotations, None if gold is None else gold.label)
     heard = annotations.labels_per_task > 0  # tasks without labels have no say in what classes are common
     for _ in range(PASSES if heard.any() else 0):
-        prior = posterior[heard].mean(axis=0) + LEAST
+        prior = (posterior if heard.all() else posterior[heard]).mean(axis=0) + LEAST
         prior /= prior.sum()
         if is_thin(annotations):
             posterior = ThinReading(annotations, posterior, STRENGTH).posterior_under(prior, space.gold)
