@@ -233,5 +233,10 @@ KIND = Kind(
         "estimate": "crowdwise.kinds.class_estimate:ClassPosterior",
         "picture": "crowdwise.kinds.class_estimate:ClassWorkers",
         "evaluate": "crowdwise.scoring.evaluate:evaluate_classes",
+        "study": "crowdwise.workers.study:study_classes",
+        "grades": "crowdwise.workers.agreement:check_grades",
+        "page": "crowdwise.report.class_page:class_page",
+        "plots": "crowdwise.plots:Plots",
+        "card": "crowdwise.plots:html",
     },
 )

@@ -230,5 +230,9 @@ KIND = Kind(
         "estimate": "crowdwise.kinds.number_estimate:NumberEstimate",
         "picture": "crowdwise.kinds.number_estimate:NumberWorkers",
         "evaluate": "crowdwise.scoring.evaluate_numbers:evaluate",
+        "study": "crowdwise.workers.number_study:study_numbers",
+        "page": "crowdwise.report.number_page:number_page",
+        "plots": "crowdwise.plots.numbers:NumberPlots",
+        "card": "crowdwise.plots.numbers:html",
     },
 )

@@ -23,7 +23,8 @@ class Quality:
     """Arrays by worker; intervals are 95 %, [worker, 2]; NaN where there is too little to say.
 
     `bias` is the mean of answer minus the others' estimate, `correlation` that of the two. The p-values are of the
-    flags: constant, random, reversed; flags hold after correction for the number of workers. `copying` lists pairs.
+    flags: constant, random, reversed, corrected for the number of workers; NaN where nothing was tested. `copying`
+    lists pairs.
     """
 
     n: F8
@@ -55,11 +56,13 @@ def quality(rows: Rows, fit: Fit, *, alpha: float = ALPHA) -> Quality:
     bias, bias_interval = _bias(several, others)
     r, r_interval, size = _correlation(several, others)
     p_random, p_reversed = _correlation_tests(r, size)
-    p_constant = _constant(several)
     tested = size >= LEAST
-    constant = _found(p_constant, tested, alpha)
-    reverse = _found(p_reversed, tested & ~constant, alpha)
-    idle = _found(p_random, tested & ~constant & ~reverse, alpha)
+    p_constant = _corrected(_constant(several), tested)
+    constant = p_constant <= alpha
+    p_reversed = _corrected(p_reversed, tested & ~constant)
+    reverse = p_reversed <= alpha
+    p_random = _corrected(p_random, tested & ~constant & ~reverse)
+    idle = p_random <= alpha
     return Quality(
         n, bias, bias_interval, fit.spread, _spread_interval(rows, fit), fit.slope, r, r_interval, _distinct(rows),
         p_constant, p_random, p_reversed, constant, idle, reverse, copying(several, fit, alpha),
@@ -183,12 +186,15 @@ def _distinct(rows: Rows) -> F8:
     return np.where(answers > 0, different / np.maximum(answers, 1), np.nan)
 
 
-def _found(p: F8, tested: Mask, alpha: float) -> Mask:
-    """Which p-values hold with false discoveries below alpha (Benjamini-Yekutieli: workers depend on each other)."""
+def _corrected(p: F8, tested: Mask) -> F8:
+    """The least false discovery rate at which each p-value holds, NaN where nothing was tested.
+
+    By Benjamini and Yekutieli: workers depend on each other.
+    """
     from scipy.stats import false_discovery_control
 
-    out = np.zeros(len(p), dtype=bool)
+    out = np.full(len(p), np.nan)
     use = tested & np.isfinite(p)
     if use.any():
-        out[use] = false_discovery_control(np.clip(p[use], 0.0, 1.0), method="by") <= alpha
+        out[use] = false_discovery_control(np.clip(p[use], 0.0, 1.0), method="by")
     return out
