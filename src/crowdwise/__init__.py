@@ -19,6 +19,7 @@ __version__ = "0.1.0"
 _HOMES = {
     "Annotations": "kinds.classes",
     "Votes": "core.votes",
+    "Run": "io.run_folder",
     "number_votes": "kinds.numbers",
     "Result": "core.result",
     "Ledger": "core.ledger",
@@ -125,6 +126,7 @@ if TYPE_CHECKING:
     from .core.votes import Votes
     from .io.read import read, read_truth
     from .io.reading import Reading, read_all
+    from .io.run_folder import Run
     from .kinds.classes import Annotations
     from .kinds.numbers import number_votes
     from .scoring import tasks

@@ -107,6 +107,18 @@ def parse_grades(level: Grade | None, order: str | None) -> dict[str, Any]:
     return {"level": "ordinal" if level is None else level.value, "order": names}
 
 
+Method = Annotated[
+    str | None,
+    typer.Option(
+        "-m",
+        "--method",
+        help="See: crowdwise methods. By default committee for classes, combined for numbers.",
+        metavar="NAME",
+        show_default=False,
+    ),
+]
+
+
 def parse_params(method: str, given: list[str] | None) -> dict[str, Any]:
     """name=value pairs as values of the types that the method's parameters have."""
     from ..aggregate import registry

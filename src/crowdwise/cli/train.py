@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 import typer
 
 from .options import Force, Json, Params, Votes, parse_pairs
-from .terminal import naming, print_json, print_table, say, tell_ledger, worker_rows
+from .terminal import naming, print_json, print_table, say, tell_ledger
 from .vote_options import USUAL, Asked, reads_votes
 
 if TYPE_CHECKING:
@@ -64,14 +64,13 @@ def train(
 
     Writes the classifier and labels.csv, workers.csv, confusion.csv, history.csv, ledger.json.
     """
-    from ..io.store import FILES as STORE
-    from ..io.store import refuse_to_overwrite
-    from ..io.write import TABLES
+    from ..io.beside import refuse_to_overwrite
+    from ..io.run_folder import OWN
     from ..learn import CrowdClassifier
     from ..learn.feeding.features import read_features
 
     params = learner_params(method, param)
-    refuse_to_overwrite(output, FILES + TABLES + STORE, force)
+    refuse_to_overwrite(output, FILES + OWN, force)
     if not resume:
         shutil.rmtree(output / CHECKPOINTS, ignore_errors=True)
     tasks, x = read_features(features)
@@ -128,14 +127,9 @@ def watch(classifier: CrowdClassifier) -> None:
 
 def write(fitted: CrowdClassifier, annotations: Annotations, output: Path) -> None:
     """The classifier, the tables, the history; checkpoints are of no more use."""
-    from ..io.csv.cells import to_csv
-    from ..io.votes import save_votes
-    from ..io.write import write_run
+    from ..learn.store import save
 
-    write_run(fitted.result_, annotations.ledger, output, force=True)
-    save_votes(annotations, output)
-    fitted.save(output, force=True)
-    to_csv(fitted.history_.to_table(), output / "history.csv")
+    save(fitted, output, force=True, votes=annotations)
     shutil.rmtree(output / CHECKPOINTS, ignore_errors=True)
 
 
@@ -178,5 +172,5 @@ def tell(fitted: CrowdClassifier, annotations: Annotations, output: Path) -> Non
     from ..scoring.outlook import outlook
 
     say(outlook(result))
-    print_table("Workers, best and worst", ["worker", "labels", "skill", "95 % interval", ""], worker_rows(result))
+    print_table("Workers, best and worst", *result.kind.door("worker_rows")(result))
     say(f"written to {output}; new tasks: crowdwise predict {output} FEATURES")

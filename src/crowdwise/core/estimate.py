@@ -52,6 +52,25 @@ class Estimate(Part):
     def table(self, n_labels: npt.NDArray[np.int64]) -> dict[str, Any]:
         """Columns for people, a row a task; the number of its answers stands among them as n_labels."""
 
+    def answer_columns(self) -> tuple[str, ...]:
+        """The columns that answers of this kind have in files."""
+        return ("label",)
+
+    def coder_options(self) -> dict[str, Any]:
+        """What a coder must be told to read answers just as those that this rests on."""
+        return {}
+
+    # What stands in the row of a task that nobody answered.
+    without_labels: ClassVar[str] = "average"
+
+    def facts(self) -> dict[str, Any]:
+        """Plain values for machines."""
+        return {}
+
+    def size(self) -> str:
+        """What to say after "by 12 workers", such as ", 3 classes"."""
+        return ""
+
     @abstractmethod
     def summary(self) -> str:
         """The whole in a few words, such as: 3 classes, mean confidence 0.871."""

@@ -1,15 +1,14 @@
 """Kinds of answers: one record each. Everything that differs between kinds is asked of the record, nowhere by name.
 
-A kind is added by one module with its answers, its estimate and a `Kind`, and by one line in `BUILT_IN` (or, from
-outside, by an entry point of the group `crowdwise.kinds`, or by `register`). What belongs to rooms above (scores, the
-workers' picture, the sections of the report) is named as "module:function" and looked up when first asked for.
+A kind is added by one module with its answers, its estimate and a `Kind`, and by one line in kind_table.BUILT_IN (or,
+from outside, by an entry point of the group `crowdwise.kinds`, or by `register`). What belongs to rooms above (scores,
+the workers' picture, the sections of the report) is named as "module:function" and looked up when first asked for.
 """
 
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
-from importlib import import_module
 from inspect import Parameter, signature
 from typing import Any
 
@@ -17,10 +16,10 @@ import polars as pl
 
 from .answers import Coder
 from .errors import ParameterError
+from .kind_table import Door, get, names, register, resolve
 from .votes import Votes
 
-Door = str | Callable[..., Any]
-BUILT_IN = {"classes": "crowdwise.kinds.classes:KIND", "numbers": "crowdwise.kinds.numbers:KIND"}
+__all__ = ["Door", "Kind", "get", "names", "register", "resolve"]
 
 
 @dataclass(frozen=True)
@@ -29,7 +28,8 @@ class Kind:
 
     `columns` are the columns of an answer with the names that files give them, best first (`more_roles`: further ones
     it may have, `value_*`); `told_by(header)` says which of a file's columns these are when nobody said, or None, and
-    `fits(column)` whether what stands in one can be meant;
+    `fits(column)` whether what stands in one can be meant; `dtypes` are the types of the stored columns (names, unless
+    said);
     `coder(columns, **options)` reads them. `doors` lead to what other rooms do for this kind: describe, html (votes in
     a notebook), estimate, picture, model, infer, gold, evaluate, study (of the workers), grades (checks how the
     agreement is to be graded), page (what is its own in the report), plots and card (a result in a notebook).
@@ -46,6 +46,7 @@ class Kind:
     doors: Mapping[str, Door] = field(default_factory=dict)
     more_roles: tuple[str, ...] = ()
     fits: Callable[[pl.Series], bool] | None = None
+    dtypes: tuple[pl.DataType, ...] = ()
 
     @property
     def roles(self) -> tuple[str, ...]:
@@ -71,43 +72,3 @@ class Kind:
                 if name not in known:
                     raise ParameterError(f"{name} does not go with {self.people}")
         return way(*given, **options)
-
-
-_KINDS: dict[str, Kind] = {}
-
-
-def resolve(door: Door) -> Callable[..., Any]:
-    """The function behind "module:function"."""
-    if not isinstance(door, str):
-        return door
-    module, _, name = door.partition(":")
-    found: Callable[..., Any] = getattr(import_module(module), name)
-    return found
-
-
-def register(kind: Kind) -> Kind:
-    """Make a kind known; of one name the later one counts."""
-    _KINDS[kind.name] = kind
-    return kind
-
-
-def get(name: str) -> Kind:
-    """The kind of this name."""
-    if name not in _KINDS:
-        where = BUILT_IN.get(name) or _plugged_in().get(name)
-        if where is None:
-            raise ParameterError(f"there is no kind of answers {name!r}; there are {', '.join(names())}")
-        module, _, attribute = where.partition(":")
-        register(getattr(import_module(module), attribute))
-    return _KINDS[name]
-
-
-def names() -> list[str]:
-    """All kinds, those of plug-ins included."""
-    return list(dict.fromkeys([*BUILT_IN, *_KINDS, *_plugged_in()]))
-
-
-def _plugged_in() -> dict[str, str]:
-    from importlib.metadata import entry_points
-
-    return {ep.name: ep.value for ep in entry_points(group="crowdwise.kinds")}

@@ -146,12 +146,12 @@ class Result:
 
     def save(self, folder: str | Path, *, force: bool = False) -> None:
         """Write result.json, arrays.npz and the vocabularies; never over existing files without `force`."""
-        resolve("crowdwise.io.store:save")(self, Path(folder), force=force)
+        resolve("crowdwise.io.result_files:save")(self, Path(folder), force=force)
 
     @staticmethod
     def load(folder: str | Path) -> Result:
         """Read what `save` (or `crowdwise aggregate -o`) wrote."""
-        found: Result = resolve("crowdwise.io.store:load")(Path(folder))
+        found: Result = resolve("crowdwise.io.result_files:load")(Path(folder))
         return found
 
     if TYPE_CHECKING:

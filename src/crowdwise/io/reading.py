@@ -59,6 +59,18 @@ class Reading:
     items: Callable[[], Iterator[Item]] | None = None
     control: Control | None = None
 
+    def usable_gold(self) -> tuple[pl.DataFrame | None, str | None]:
+        """The gold labels in the file itself, for a fit, and what to say of them.
+
+        Where a file knows the truth of every task, that is for judging, not for use.
+        """
+        if self.gold is None:
+            return None, None
+        if len(self.gold) >= self.annotations.n_tasks:
+            n = f"{len(self.gold):,}"
+            return None, f"the file knows the true label of all {n} tasks; it is left aside (see evaluate --truth)"
+        return self.gold, f"{len(self.gold):,} gold labels in the file itself are used; --gold FILE takes others"
+
 
 def read_all(
     path: str | Path,

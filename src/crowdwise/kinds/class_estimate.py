@@ -82,6 +82,21 @@ class ClassPosterior(Estimate):
             columns[f"p_{name}"] = self.posterior[:, code]
         return columns
 
+    without_labels: ClassVar[str] = "class prior"
+
+    def facts(self) -> dict[str, Any]:
+        """Classes, their prior, and the mean confidence."""
+        prior = {"classes": self.classes.to_list(), "class_prior": self.class_prior.tolist()}
+        return {**prior, "mean_confidence": self.mean_confidence}
+
+    def size(self) -> str:
+        """The number of classes."""
+        return f", {len(self.classes)} classes"
+
+    def coder_options(self) -> dict[str, Any]:
+        """All classes, those that nobody said included."""
+        return {"classes": self.classes}
+
     def summary(self) -> str:
         """Number of classes and mean confidence."""
         return f"{len(self.classes):,} classes, mean confidence {self.mean_confidence:.3f}"

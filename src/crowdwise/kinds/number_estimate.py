@@ -71,6 +71,18 @@ class NumberEstimate(Estimate):
             }
         return {**columns, "n_labels": n_labels}
 
+    without_labels: ClassVar[str] = "mean of all estimates"
+
+    def facts(self) -> dict[str, Any]:
+        """The parts, and how wide the intervals are."""
+        width = self.high - self.low
+        wide = [None if np.isnan(w).all() else float(np.nanmean(w)) for w in width.T] if width.size else []
+        return {"parts": self.parts.to_list(), "mean_interval_width": wide}
+
+    def answer_columns(self) -> tuple[str, ...]:
+        """value, or value_<part>."""
+        return tuple(f"value_{part}" if part else "value" for part in self.parts.to_list())
+
     def summary(self) -> str:
         """Range of the estimates."""
         if not self.value.size:

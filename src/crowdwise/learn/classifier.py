@@ -18,6 +18,7 @@ from torch import nn
 
 from ..aggregate.registry import learner
 from ..core.errors import DataError, ParameterError
+from ..core.kind import resolve
 from ..core.result import Result
 from ..core.vocabulary import lookup, quote
 from ..kinds.classes import Annotations
@@ -253,16 +254,13 @@ class CrowdClassifier(Estimator):
     # ---------------------------------------------------------------- saving
     def save(self, folder: str | Path, *, force: bool = False) -> None:
         """Weights, names and the result, without pickle."""
-        from .store import save
-
-        save(self, Path(folder), force=force)
+        resolve("crowdwise.learn.store:save")(self, Path(folder), force=force)
 
     @classmethod
     def load(cls, folder: str | Path, net: nn.Module | None = None) -> CrowdClassifier:
         """What `save` wrote; `net` is needed again when it was a Module of your own."""
-        from .store import load
-
-        return load(Path(folder), net)
+        loaded: CrowdClassifier = resolve("crowdwise.learn.store:load")(Path(folder), net)
+        return loaded
 
     result_: Result
 

@@ -76,7 +76,7 @@ class Plots:
         """
         from ..core.truth import truth_table
         from ..core.vocabulary import lookup, spelt_like
-        from ..report.calibration import bins
+        from ..scoring.bins import bins
         from ..scoring.evaluate import ALL_GOLD
 
         result, table = self.result, truth_table(truth)

@@ -14,7 +14,8 @@ from ..kinds.classes import Annotations
 from ..maths.agreement import Level
 from ..scoring import tasks
 from ..scoring.needs import needs
-from ..workers.agreement import Coefficient, agreement_table
+from ..workers.agreement import agreement_table
+from ..workers.coefficient import Coefficient
 from ..workers.flags import flag_table
 from ..workers.study import Study, study_classes
 from . import over_time as course

@@ -12,7 +12,8 @@ from ..kinds.classes import Annotations
 from ..maths.agreement import Level
 from .build import View, build
 from .page import fragment
-from .sheet import Section, Sheet, agreement_section
+from .sections import agreement_section
+from .sheet import Section, Sheet
 from .text import count
 
 _AGREEMENT = (

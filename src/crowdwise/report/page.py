@@ -10,7 +10,7 @@ import hashlib
 import json
 from functools import cache
 from importlib.resources import files
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 from jinja2 import Environment, PackageLoader, StrictUndefined
 from markupsafe import Markup
@@ -19,9 +19,7 @@ from ..core.result import Result
 from . import text
 from .downloads import downloads
 from .method import described, trace
-
-if TYPE_CHECKING:
-    from .sheet import Section, Sheet
+from .sheet import Section, Sheet
 
 # What may not stand in a data block as it is: it could end the block, or the line.
 _UNSAFE = str.maketrans({"<": "\\u003c", ">": "\\u003e", "&": "\\u0026", "\u2028": "\\u2028", "\u2029": "\\u2029"})
@@ -54,8 +52,6 @@ def as_json(value: Any) -> str:
 
 def _last_sections(sheet: Sheet, result: Result, method: dict[str, Any]) -> list[Section]:
     """What every page ends with."""
-    from .sheet import Section
-
     drawn = trace(result) if sheet.rounds == "iteration" else Markup("")
     run = fragment("method.html.j2", method=method, rounds=sheet.rounds, trace=drawn)
     loads = fragment("downloads.html.j2", files=downloads(sheet.tables))

@@ -13,7 +13,8 @@ from ..workers.studied import Studied
 from ..workers.study import study
 from . import workers as crew
 from .page import fragment
-from .sheet import Section, Sheet, agreement_section
+from .sections import agreement_section
+from .sheet import Section, Sheet
 from .text import count, shown
 from .verdict import whom_to_talk_to
 

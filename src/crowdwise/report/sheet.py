@@ -2,16 +2,12 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Mapping
 from dataclasses import dataclass, field
 from typing import Any
 
 import polars as pl
 from markupsafe import Markup
-
-from ..workers.agreement import Coefficient
-from . import svg
-from .page import fragment
 
 
 @dataclass(frozen=True)
@@ -36,24 +32,3 @@ class Sheet:
     tables: list[tuple[str, str, pl.DataFrame]]
     rounds: str = "iteration"
     data: Mapping[str, Any] = field(default_factory=dict)
-
-
-@dataclass(frozen=True)
-class Measure:
-    """An agreement coefficient with its bar."""
-
-    of: Coefficient
-    bar: Markup
-
-
-def measures(coefficients: Sequence[Coefficient]) -> list[Measure]:
-    """All coefficients drawn on one scale, which begins at zero unless something is negative."""
-    lows = [c.low if c.low is not None else c.value for c in coefficients]
-    start = -1.0 if any(low is not None and low < -0.2 for low in lows) else -0.2
-    return [Measure(c, svg.interval(c.value, c.low, c.high, start=start)) for c in coefficients]
-
-
-def agreement_section(coefficients: Sequence[Coefficient], about: str) -> Section:
-    """The coefficients in a table; `about` says what they are."""
-    body = fragment("agreement.html.j2", measures=measures(coefficients), about=about)
-    return Section("agreement", "Agreement", "Agreement", body)

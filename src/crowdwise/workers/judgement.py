@@ -10,7 +10,6 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 from functools import cached_property
-from typing import TYPE_CHECKING
 
 import numpy as np
 import numpy.typing as npt
@@ -19,9 +18,7 @@ from ..aggregate.models import ConfusionTable
 from ..core.errors import DataError
 from ..core.result import Result
 from ..kinds.classes import Annotations
-
-if TYPE_CHECKING:
-    from .spammers import Suspicion
+from .suspicion import Suspicion, suspicion
 
 F8 = npt.NDArray[np.float64]
 
@@ -101,8 +98,6 @@ class Judgement:
     @cached_property
     def suspicion(self) -> Suspicion:
         """How probable it is that each worker is a spammer: the table of quality and the flags both ask."""
-        from .spammers import suspicion
-
         return suspicion(self.annotations, self.others)
 
     @cached_property

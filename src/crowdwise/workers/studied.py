@@ -12,7 +12,8 @@ import polars as pl
 from ..core.result import Result
 from ..core.votes import Votes
 from ..scoring.scored import Table
-from .agreement import Coefficient, agreement_table
+from .agreement import agreement_table
+from .coefficient import Coefficient
 from .flags import NAMES, Flag, false_alarms_in_words, flag_table
 from .wording import between, number, some_of, strength
 

@@ -25,8 +25,9 @@ from .judgement import Judgement
 from .pairs import pair_table
 from .quality import quality_of
 from .ranking import best_and_worst
+from .short import bar
 from .studied import Block, Studied
-from .wording import bar, between, number, some_of
+from .wording import between, number, some_of
 
 # The agreement of the crowd alone takes the tables of so many workers.
 _FEWEST = 8

@@ -27,15 +27,6 @@ def some_of(shown: int, n: int) -> str:
     return f" ({shown} of {n:,})" if n > shown else ""
 
 
-def bar(value: float, low: float, high: float, width: int = 24) -> str:
-    """An interval drawn on 0..1: ┄┄━━●━━┄┄."""
-    cells = ["┄"] * width
-    a, b, dot = (min(width - 1, max(0, int(x * width))) for x in (low, high, value))
-    cells[a : b + 1] = "━" * (b + 1 - a)
-    cells[dot] = "●"
-    return "".join(cells)
-
-
 def amount(value: float | None, unit: float) -> str:
     """A number in somebody's own unit, of which `unit` is a usual spread: so many digits that differences are seen."""
     if value is None or not math.isfinite(value):

@@ -8,14 +8,14 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
-from ..core.votes import Votes
-from ..kinds.numbers import Numbers
-from ..maths.numbers.copying import Copying
-from ..maths.numbers.quality import LEAST, Quality
-from ..maths.numbers.rows import Rows
-from .flags import Flag, examples
+from ...core.votes import Votes
+from ...kinds.numbers import Numbers
+from ...maths.numbers.copying import Copying
+from ...maths.numbers.quality import LEAST, Quality
+from ...maths.numbers.rows import Rows
+from ..flags import Flag, examples
+from ..wording import amounts, number, said
 from .speed import Speed
-from .wording import amounts, number, said
 
 F8 = npt.NDArray[np.float64]
 

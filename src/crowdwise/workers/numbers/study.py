@@ -10,23 +10,24 @@ import numpy as np
 import numpy.typing as npt
 import polars as pl
 
-from ..aggregate.numbers.base import rows_of
-from ..aggregate.numbers.gold import number_gold
-from ..aggregate.numbers.model import NumberModel
-from ..core.errors import DataError
-from ..core.result import Result
-from ..core.votes import Votes
-from ..kinds.numbers import Numbers
-from ..maths.numbers.quality import Quality, quality
-from ..maths.numbers.reliability import Reliability, reliability
-from ..maths.numbers.rows import Rows
-from ..scoring.scored import Table
-from .agreement import Coefficient
-from .number_flags import NUMBER_FLAGS, number_flags
-from .ranking import best_and_worst
+from ...aggregate.numbers.base import rows_of
+from ...aggregate.numbers.gold import number_gold
+from ...aggregate.numbers.model import NumberModel
+from ...core.errors import DataError
+from ...core.result import Result
+from ...core.votes import Votes
+from ...kinds.numbers import Numbers
+from ...maths.numbers.quality import Quality, quality
+from ...maths.numbers.reliability import Reliability, reliability
+from ...maths.numbers.rows import Rows
+from ...scoring.scored import Table
+from ..coefficient import Coefficient
+from ..ranking import best_and_worst
+from ..short import bar
+from ..studied import Studied
+from ..wording import amount, amounts, number
+from .flags import NUMBER_FLAGS, number_flags
 from .speed import Speed, speed
-from .studied import Studied
-from .wording import amount, amounts, bar, number
 
 F8 = npt.NDArray[np.float64]
 

@@ -10,10 +10,11 @@ import numpy as np
 import polars as pl
 
 from ..core import kind as kinds
-from ..core.errors import DataError, ParameterError, unwritable
+from ..core.errors import DataError, ParameterError
 from ..core.faults import first_line
 from ..core.result import Result
 from ..core.vocabulary import quote
+from .beside import refuse_to_overwrite, written_beside
 from .json.text import loads
 from .npz import FAULTS as ARRAY_FAULTS
 from .npz import read_npz
@@ -25,45 +26,38 @@ from .sources import LONGEST_LINE, printable
 FORMAT, FORMATS = 2, (1, 2)
 ALWAYS = ("result.json", "arrays.npz", "tasks.parquet", "workers.parquet")
 # With the vocabularies that kinds bring.
-FILES = (*ALWAYS, "classes.parquet")
-
-
-def refuse_to_overwrite(folder: Path, names: tuple[str, ...], force: bool) -> None:
-    """Raise when one of the files is there already, unless told to go ahead."""
-    if folder.exists() and not folder.is_dir():
-        raise DataError(f"{folder} is a file; name a folder")
-    there = [name for name in names if (folder / name).exists()]
-    if there and not force:
-        raise DataError(f"{folder} holds {there[0]} already; choose another folder or say --force (force=True)")
+FILES = (*ALWAYS, "classes.parquet", "parts.parquet")
 
 
 def save(result: Result, folder: Path, *, force: bool = False) -> None:
-    """Write a result so that `load` gives the same one back."""
+    """Write a result so that `load` gives the same one back; other files in the folder stay."""
     refuse_to_overwrite(folder, FILES, force)
-    try:
-        folder.mkdir(parents=True, exist_ok=True)
-        arrays = {name: getattr(result, name) for name in COMMON if getattr(result, name) is not None}
-        arrays |= result.estimate.arrays() | result.picture.arrays()
-        extra = dict(result.extra)
-        arrays |= {f"{EXTRA}{name}": v for name, v in extra.items() if isinstance(v, np.ndarray)}
-        np.savez_compressed(folder / "arrays.npz", **arrays)
-        own = result.estimate.vocabulary
-        for name in ("tasks", "workers", *([] if own is None else [own])):
-            pl.DataFrame({"value": getattr(result, name)}).write_parquet(folder / f"{name}.parquet")
-        about = {
-            "format": FORMAT,
-            "kind": result.estimate.kind,
-            "method": result.method,
-            "params": dict(result.params),
-            "n_iter": result.n_iter,
-            "converged": result.converged,
-            "versions": dict(result.versions),
-            "extra": {name: v for name, v in extra.items() if not isinstance(v, np.ndarray)},
-        }
-        text = json.dumps(about, indent=2, ensure_ascii=False, default=_plain) + "\n"
-        (folder / "result.json").write_text(text, encoding="utf-8")
-    except OSError as error:
-        raise unwritable(folder, error) from error
+    with written_beside(folder, FILES) as new:
+        write_result(result, new)
+
+
+def write_result(result: Result, folder: Path) -> None:
+    """The files of a result, into a folder that is there."""
+    arrays = {name: getattr(result, name) for name in COMMON if getattr(result, name) is not None}
+    arrays |= result.estimate.arrays() | result.picture.arrays()
+    extra = dict(result.extra)
+    arrays |= {f"{EXTRA}{name}": v for name, v in extra.items() if isinstance(v, np.ndarray)}
+    np.savez_compressed(folder / "arrays.npz", **arrays)
+    own = result.estimate.vocabulary
+    for name in ("tasks", "workers", *([] if own is None else [own])):
+        pl.DataFrame({"value": getattr(result, name)}).write_parquet(folder / f"{name}.parquet")
+    about = {
+        "format": FORMAT,
+        "kind": result.estimate.kind,
+        "method": result.method,
+        "params": dict(result.params),
+        "n_iter": result.n_iter,
+        "converged": result.converged,
+        "versions": dict(result.versions),
+        "extra": {name: v for name, v in extra.items() if not isinstance(v, np.ndarray)},
+    }
+    text = json.dumps(about, indent=2, ensure_ascii=False, default=_plain) + "\n"
+    (folder / "result.json").write_text(text, encoding="utf-8")
 
 
 def load(folder: Path) -> Result:
