@@ -94,7 +94,7 @@ def _interval(found: tuple[float, float] | None) -> str:
     return "" if found is None else f" (95 % interval {percent(found[0], 1)} to {percent(found[1], 1)})"
 
 
-def agreement_in_words(coefficients: Sequence[Coefficient]) -> list[str]:
+def agreement_in_words(coefficients: Sequence[Coefficient], answers: str = "labels") -> list[str]:
     """What Krippendorff's alpha says of the crowd."""
     alpha = next((c for c in coefficients if c.name.startswith("Krippendorff")), None)
     if alpha is None:
@@ -107,7 +107,7 @@ def agreement_in_words(coefficients: Sequence[Coefficient]) -> list[str]:
         f" ({where})." if where else "."
     )
     if word == "low":
-        said += " Single labels are not to be trusted, which is no verdict on the labels weighed together."
+        said += f" Single {answers} are not to be trusted, which is no verdict on the {answers} weighed together."
     return [said]
 
 
