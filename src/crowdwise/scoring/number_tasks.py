@@ -44,7 +44,8 @@ def doubtful(votes: Votes[Numbers], result: Result) -> pl.DataFrame:
     table = result.to_table().with_columns(
         pl.Series("width", width), pl.Series("apart", apart), pl.Series("why", why.tolist(), dtype=pl.String)
     )
-    return table.with_columns(cs.float().fill_nan(None))[order.tolist()]
+    sorted_table: pl.DataFrame = table.with_columns(cs.float().fill_nan(None))[order.tolist()]
+    return sorted_table
 
 
 def _found(p: F8) -> npt.NDArray[np.bool_]:
@@ -70,7 +71,7 @@ def _width(votes: Votes[Numbers], result: Result) -> F8:
     with np.errstate(divide="ignore", invalid="ignore"):
         relative = width / np.array(usual)
     # Where all is equal, nothing is wider than usual.
-    return np.where(np.isfinite(relative), relative, 1.0).max(axis=1, initial=0.0)
+    return np.asarray(np.where(np.isfinite(relative), relative, 1.0).max(axis=1, initial=0.0))
 
 
 def _standard_error(votes: Votes[Numbers], value: F8) -> F8:

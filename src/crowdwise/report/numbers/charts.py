@@ -85,11 +85,9 @@ def scatter(truth: F8, value: F8, low: F8, high: F8, names: list[str], label: st
     body.append(f'<path class="ideal" d="M{corners[0]}L{corners[1]}"/>')
     for i in use.tolist():
         x = short(frame.x(float(truth[i])))
-        bounds = [min(max(float(v), span[0]), span[1]) for v in (low[i], high[i])]
         if len(use) <= WHISKERS and all(map(math.isfinite, (low[i], high[i]))):
-            body.append(
-                f'<path class="whisker thin" d="M{x} {short(frame.y(bounds[0]))}V{short(frame.y(bounds[1]))}"/>'
-            )
+            below, above = (short(frame.y(min(max(float(v), span[0]), span[1]))) for v in (low[i], high[i]))
+            body.append(f'<path class="whisker thin" d="M{x} {below}V{above}"/>')
         tip = escape(f"{shown(names[i], 40)}: {value[i]:.4g}, in truth {truth[i]:.4g}")
         at = f'cx="{x}" cy="{short(frame.y(float(value[i])))}" r="{3.5 if len(use) <= WHISKERS else 2.5}"'
         body.append(f'<circle class="dot" {at}><title>{tip}</title></circle>')

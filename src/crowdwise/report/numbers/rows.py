@@ -45,6 +45,7 @@ def worker_rows(look: NumberStudy) -> list[WorkerRow]:
     for row in table.to_dicts():
         part = row.get("part", "")
         unit, far = units[part], reach[part]
+        ends = (row["correlation_low"], row["correlation_high"])
         words = {name: amount(row[name], unit) for name in ("bias", "spread", "gold_rmse")}
         words |= {f"{name}s": amounts(row[f"{name}_low"], row[f"{name}_high"], unit) for name in ("bias", "spread")}
         out.append(
@@ -53,9 +54,7 @@ def worker_rows(look: NumberStudy) -> list[WorkerRow]:
                 part=shown(part, 30),
                 of=row,
                 words=words,
-                correlation=svg.interval(
-                    row["correlation"], row["correlation_low"], row["correlation_high"], start=-1.0
-                ),
+                correlation=svg.interval(row["correlation"], *ends, start=-1.0),
                 bias=svg.interval(row["bias"], row["bias_low"], row["bias_high"], start=-far, stop=far),
                 flags=flagged.get(str(row["worker"]), []),
             )

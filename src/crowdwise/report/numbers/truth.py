@@ -23,8 +23,8 @@ F8 = npt.NDArray[np.float64]
 # Resamples behind the intervals of the scores; tasks in the list of the largest errors.
 RESAMPLES, ERRORS = 300, 15
 _UNKNOWN = (
-    "The truth of no task is known. --truth FILE (or --gold FILE) with some true values shows how far the estimates are "
-    "off, and how often the intervals hold the truth."
+    "The truth of no task is known. --truth FILE (or --gold FILE) with some true values shows how far the estimates "
+    "are off, and how often the intervals hold the truth."
 )
 _GIVEN = "The known values were given to the method, so they cannot judge it."
 

@@ -78,8 +78,8 @@ def _found(result: Result, look: NumberStudy, level: float) -> list[str]:
         out.append(f"The estimates{of} lie between {low} and {high}, half of them below {middle}.")
     if np.isfinite(estimate.low).any():
         out.append(
-            f"Each has an interval that is meant to hold the truth in {percent(level)} of the tasks; known values for ten "
-            "tasks or more (--gold) set its width by what is seen."
+            f"Each has an interval that is meant to hold the truth in {percent(level)} of the tasks; known values for "
+            "ten tasks or more (--gold) set its width by what is seen."
         )
     else:
         out.append(f"{shown(result.method)} gives no intervals; a method such as combined does.")
@@ -114,9 +114,7 @@ def _settled(result: Result) -> list[str]:
 def _steps(again: int, n_talk: int, unknown: int) -> list[str]:
     out = []
     if again:
-        out.append(
-            f"Ask again about {count(again, 'task')}, the least sure first (tasks.csv below has all in this order)."
-        )
+        out.append(f"Ask again about {count(again, 'task')}, the least sure first (tasks.csv below is in this order).")
     if n_talk:
         out.append(f"Talk to {count(n_talk, 'worker')} before removing anybody.")
     if unknown:
