@@ -103,7 +103,12 @@ def _apart(votes: Votes[Numbers], result: Result) -> tuple[F8, F8]:
         if not floor > 0:
             continue
         foretold = centre + table.slope[who, j] * (value[votes.task] - centre) + table.bias[who, j]
-        z = (votes.answers.value[:, j] - foretold) / np.maximum(spread, floor)[who]
+        gap = votes.answers.value[:, j] - foretold
+        # A method that pulls wild answers in thinks their workers steadier than they are.
+        seen = np.sqrt(
+            np.bincount(who, weights=gap**2, minlength=votes.n_workers) / np.maximum(votes.labels_per_worker, 1)
+        )
+        z = gap / np.maximum(np.maximum(spread, seen), floor)[who]
         square = np.bincount(votes.task, weights=z**2, minlength=votes.n_tasks)
         with np.errstate(divide="ignore", invalid="ignore"):
             worst = np.fmax(worst, np.sqrt(np.where(free > 0, square / free, np.nan)))

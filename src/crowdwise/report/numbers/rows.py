@@ -47,7 +47,9 @@ def worker_rows(look: NumberStudy) -> list[WorkerRow]:
         unit, far = units[part], reach[part]
         ends = (row["correlation_low"], row["correlation_high"])
         words = {name: amount(row[name], unit) for name in ("bias", "spread", "gold_rmse")}
-        words |= {f"{name}s": amounts(row[f"{name}_low"], row[f"{name}_high"], unit) for name in ("bias", "spread")}
+        words |= {
+            f"{name}_between": amounts(row[f"{name}_low"], row[f"{name}_high"], unit) for name in ("bias", "spread")
+        }
         out.append(
             WorkerRow(
                 worker=shown(row["worker"]),
