@@ -78,6 +78,17 @@ def checked_method(method: str | None) -> None:
         registry.card(method)
 
 
+def checked_grades(votes: Any, grades: dict[str, Any]) -> None:
+    """Refuse --level and --order where they do not suit the answers, before a long fit."""
+    from ..core.errors import ParameterError
+
+    if not grades:
+        return
+    if not votes.kind.can("grades"):
+        raise ParameterError(f"--level and --order grade the agreement of classes; these are {votes.kind.people}")
+    votes.kind.door("grades")(votes, **grades)
+
+
 def load_prior(prior: Path) -> Any:
     """The Result in a folder, or a table whose counts are numbers and whose names are text."""
     import polars as pl

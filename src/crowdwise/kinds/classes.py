@@ -240,5 +240,10 @@ KIND = Kind(
         "inspect": "crowdwise.scoring.inspected:inspect_classes",
         "compare": "crowdwise.scoring.compare:compare_classes",
         "evaluate": "crowdwise.scoring.evaluate:evaluate_classes",
+        "study": "crowdwise.workers.study:study_classes",
+        "grades": "crowdwise.workers.agreement:check_grades",
+        "page": "crowdwise.report.class_page:class_page",
+        "plots": "crowdwise.plots:Plots",
+        "card": "crowdwise.plots:html",
     },
 )

@@ -249,5 +249,9 @@ KIND = Kind(
         "inspect": "crowdwise.scoring.inspected:inspect_numbers",
         "compare": "crowdwise.scoring.compare_numbers:compare",
         "evaluate": "crowdwise.scoring.evaluate_numbers:evaluate",
+        "study": "crowdwise.workers.numbers.study:study_numbers",
+        "page": "crowdwise.report.numbers.page:number_page",
+        "plots": "crowdwise.plots.numbers:NumberPlots",
+        "card": "crowdwise.plots.numbers:html",
     },
 )

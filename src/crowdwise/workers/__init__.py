@@ -26,12 +26,14 @@ from .pairs import pair_table
 from .quality import quality
 from .ranking import best_first, worst_first
 from .spammers import spammer_flags
+from .studied import Studied
 from .study import Study, study
 
 __all__ = [
     "Coefficient",
     "Flag",
     "Removal",
+    "Studied",
     "Study",
     "agreement",
     "agreement_outliers",

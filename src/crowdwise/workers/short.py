@@ -46,7 +46,7 @@ def number_rows(result: Result, limit: int = 5) -> Rows:
 def bar(value: float, low: float, high: float, width: int = 24) -> str:
     """An interval drawn on 0..1: ┄┄━━●━━┄┄."""
     cells = ["┄"] * width
-    a, b = (min(width - 1, int(x * width)) for x in (low, high))
+    a, b, dot = (min(width - 1, max(0, int(x * width))) for x in (low, high, value))
     cells[a : b + 1] = "━" * (b + 1 - a)
-    cells[min(width - 1, int(value * width))] = "●"
+    cells[dot] = "●"
     return "".join(cells)

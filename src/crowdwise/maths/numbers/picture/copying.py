@@ -22,7 +22,8 @@ HABIT = 10.0  # answers that the crowd's use of values counts for in a worker's 
 
 @dataclass(frozen=True, eq=False)
 class Copying:
-    """Pairs of workers: common tasks, equal answers, how many an independent pair would have, and a p-value."""
+    """Pairs of workers: common tasks, equal answers, how many an independent pair would have, and a p-value, corrected
+    for the number of pairs."""
 
     first: I8
     second: I8
@@ -54,7 +55,8 @@ def copying(rows: Rows, fit: Fit, alpha: float = 0.01) -> Copying:
         return Copying(none, none, none, none, np.empty(0), np.empty(0))
     p = np.atleast_1d(binom.sf(equal - 1, common, np.minimum(expected / common, 1.0)))
     # Half of the answers at least: less is a shared habit or source that no p-value tells from copying.
-    held = (false_discovery_control(np.clip(p, 0.0, 1.0), method="by") <= alpha) & (equal >= 0.5 * common)
+    p = np.asarray(false_discovery_control(np.clip(p, 0.0, 1.0), method="by"))
+    held = (p <= alpha) & (equal >= 0.5 * common)
     first, second = pair[held] // rows.n_workers, pair[held] % rows.n_workers
     return Copying(first, second, common[held], equal[held], expected[held], p[held])
 

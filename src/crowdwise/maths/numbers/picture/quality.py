@@ -23,7 +23,8 @@ class Quality:
     """Arrays by worker; intervals are 95 %, [worker, 2]; NaN where there is too little to say.
 
     `bias` is the mean of answer minus the others' estimate, `correlation` that of the two. The p-values are of the
-    flags: constant, random, reversed; flags hold after correction for the number of workers. `copying` lists pairs.
+    flags: constant, random, reversed, corrected for the number of workers; NaN where nothing was tested. `copying`
+    lists pairs.
     """
 
     n: F8
@@ -55,12 +56,14 @@ def quality(rows: Rows, fit: Fit, *, alpha: float = ALPHA) -> Quality:
     bias, bias_interval = _bias(several, others)
     r, r_interval, size = _correlation(several, others)
     p_random, p_reversed = _correlation_tests(r, size)
-    p_constant = _constant(several)
     tested = size >= LEAST
-    constant = _found(p_constant, tested, alpha)
-    reverse = _found(p_reversed, tested & ~constant, alpha)
+    p_constant = _corrected(_constant(several), tested)
+    constant = p_constant <= alpha
+    p_reversed = _corrected(p_reversed, tested & ~constant)
+    reverse = p_reversed <= alpha
+    p_random = _corrected(p_random, tested & ~constant & ~reverse)
     # Less than usual, and hardly above nothing: a worker who is merely noisy is not random.
-    idle = _found(p_random, tested & ~constant & ~reverse, alpha) & (r_interval[:, 0] <= 0.1)
+    idle = (p_random <= alpha) & (r_interval[:, 0] <= 0.1)
     return Quality(
         n, bias, bias_interval, fit.spread, _spread_interval(rows, fit), fit.slope, r, r_interval, _distinct(rows),
         p_constant, p_random, p_reversed, constant, idle, reverse, copying(several, fit, alpha),
@@ -184,12 +187,12 @@ def _distinct(rows: Rows) -> F8:
     return np.where(answers > 0, different / np.maximum(answers, 1), np.nan)
 
 
-def _found(p: F8, tested: Mask, alpha: float) -> Mask:
-    """Which p-values hold with false discoveries below alpha (Benjamini-Hochberg)."""
+def _corrected(p: F8, tested: Mask) -> F8:
+    """The least false discovery rate at which each p-value holds (Benjamini-Hochberg), NaN where it was not tested."""
     from scipy.stats import false_discovery_control
 
-    out = np.zeros(len(p), dtype=bool)
+    out = np.full(len(p), np.nan)
     use = tested & np.isfinite(p)
     if use.any():
-        out[use] = false_discovery_control(np.clip(p[use], 0.0, 1.0), method="bh") <= alpha
+        out[use] = false_discovery_control(np.clip(p[use], 0.0, 1.0), method="bh")
     return out
