@@ -15,7 +15,7 @@ from crowdwise.maths.bootstrap import bootstrap_interval, random_blocks
 from crowdwise.maths.discovery import adjusted
 from crowdwise.maths.factors.lowrank import complete
 from crowdwise.maths.skill import share_interval, worker_skill
-from crowdwise.workers.following import follows_others
+from crowdwise.workers.dependence.following import follows_others
 
 
 def test_capacity_of_textbook_channels():

@@ -13,9 +13,9 @@ from dataclasses import dataclass
 import numpy as np
 import numpy.typing as npt
 
-from ..kinds.classes import Annotations
-from ..maths import levels
-from .pairs import label_pairs
+from ...kinds.classes import Annotations
+from ...maths import levels
+from ..pairs import label_pairs
 
 F8 = npt.NDArray[np.float64]
 I8 = npt.NDArray[np.int64]

@@ -17,9 +17,9 @@ from collections.abc import Callable
 import numpy as np
 import numpy.typing as npt
 
-from ..maths import information as channel
-from .confusions import cells_of
-from .judgement import Judgement
+from ...maths import information as channel
+from ..confusions import cells_of
+from ..judgement import Judgement
 
 F8 = npt.NDArray[np.float64]
 

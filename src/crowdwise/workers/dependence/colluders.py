@@ -16,12 +16,12 @@ from functools import partial
 import numpy as np
 import numpy.typing as npt
 
-from ..core.result import Result
-from ..kinds.classes import Annotations
+from ...core.result import Result
+from ...kinds.classes import Annotations
+from ..flags import Flag, examples
+from ..judgement import Judgement
 from .alone import Alone, alone
 from .copying import Ring, find_ring
-from .flags import Flag, examples
-from .judgement import Judgement
 
 F8 = npt.NDArray[np.float64]
 I8 = npt.NDArray[np.int64]

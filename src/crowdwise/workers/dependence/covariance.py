@@ -15,10 +15,10 @@ from dataclasses import dataclass
 import numpy as np
 import numpy.typing as npt
 
-from ..kinds.classes import Annotations
-from ..maths.factors.lowrank import complete
-from ..maths.moments import Pairs, pairs
-from .flags import Flag
+from ...kinds.classes import Annotations
+from ...maths.factors.lowrank import complete
+from ...maths.moments import Pairs, pairs
+from ..flags import Flag
 from .following import follows_others, others_votes
 
 F8 = npt.NDArray[np.float64]
