@@ -14,9 +14,10 @@ import crowdwise as cw
 SOURCES = sorted((ROOT / "src").rglob("*.py"))
 
 
-def test_importing_crowdwise_imports_nothing_heavy():
-    heavy = ("torch", "numba", "pandas", "sklearn", "scipy")
-    code = f"import crowdwise, sys; print([m for m in {heavy} if m in sys.modules])"
+@pytest.mark.parametrize("what", ["crowdwise", "crowdwise.cli"])
+def test_importing_crowdwise_imports_nothing_heavy(what):
+    heavy = ("torch", "numba", "pandas", "sklearn", "scipy", "polars", "numpy")
+    code = f"import {what}, sys; print([m for m in {heavy} if m in sys.modules])"
     assert subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True).stdout == "[]\n"
 
 

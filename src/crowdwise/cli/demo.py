@@ -9,7 +9,6 @@ import typer
 
 from ..aggregate.registry import DEFAULT
 from ..core.errors import MissingDependencyError
-from ..workers.short import bar
 from .options import Force, Seed
 from .terminal import console, print_table
 
@@ -118,6 +117,8 @@ def _classifier(digits: Any, labels: Any) -> float:
 
 def _whom_to_trust(crowd: Crowd, result: Result) -> None:
     """The best and the worst of each kind: what crowdwise thinks beside what is true."""
+    from ..workers.short import bar
+
     kinds, accuracy = _kinds(), crowd.worker_table()["accuracy"].to_list()
     order = sorted(range(len(kinds)), key=lambda w: -float(result.skill[w]))
     rows = []
