@@ -1,4 +1,4 @@
-"""python -m benchmarks.speed.before CHECKOUT: this tree beside an earlier one, job by job: CPU seconds, the least of many.
+"""python -m benchmarks.speed.before CHECKOUT: this tree beside an earlier one, job by job, in CPU seconds.
 
 Both run in turns in processes of their own, on one thread, with the same data: only ratios mean anything.
 """
