@@ -38,9 +38,9 @@ ABOUT = """1,500 reviews with 7,440 answers by 135 workers (w0 alone gave 1,361)
 (Rodrigues et al. 2017; reviews by Pang & Lee 2005). Features: log(1 + count) × log inverse document frequency of the
 {words:,} words in at least {rare} training reviews, rows of length one. Every method may choose among nets
 ({nets}), weight decay ({decays}) and, for `gaussian_net`, slopes or none: by the score on held-out *answers*, the mean
-over {splits} splits, {tried} settings in all. Then {seeds} seeds, each with its own split for the epoch, trained again on
-all answers (`refit=True`). The test truth was looked at once, for this table. Adam, at most {epochs} epochs, batches of
-{batch}, patience {patience}.
+over {splits} splits, {tried} settings in all. Then {seeds} seeds, each with its own split for the epoch, trained again
+on all answers (`refit=True`). The test truth was looked at once, for this table. Adam, at most {epochs} epochs, batches
+of {batch}, patience {patience}.
 
 *score*: share of the variance of held-out answers that the net foretells (mean over the splits). *ridge*: linear
 regression on the same features, its penalty by five folds of its own training target. The third ridge has as its
