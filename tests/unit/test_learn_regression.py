@@ -206,7 +206,8 @@ def test_bias_slope_and_spread_are_found_again():
     bias = np.array(BIASES) - slope * np.average(BIASES, weights=weight)
     np.testing.assert_allclose(found["slope"], slope, atol=0.1)
     np.testing.assert_allclose(found["bias"], bias, atol=0.2)
-    np.testing.assert_allclose(found["spread"], SPREADS, rtol=0.2)
+    np.testing.assert_allclose(found["spread"][1:], SPREADS[1:], rtol=0.2)
+    assert 0.2 < found["spread"][0] < 0.3  # held to the crowd's, and to a quarter of the median's variance
     both = fitted.estimate_
     assert np.corrcoef(both["value"], y)[0, 1] > np.corrcoef(both["net"], y)[0, 1]
 
@@ -231,7 +232,7 @@ def test_workers_who_always_say_the_same_teach_nothing():
         for method in ("mean_target", "gaussian_net")
     }
     assert scores["gaussian_net"] > 0.97
-    assert scores["mean_target"] < scores["gaussian_net"] - 0.03
+    assert scores["mean_target"] < 0.9
 
 
 def test_intervals_cover_new_tasks():
@@ -246,13 +247,13 @@ def test_intervals_cover_new_tasks():
 def test_a_worker_with_one_answer_stays_near_the_crowd():
     x, votes, _ = planted(200, bias=[0.0] * 6)
     frame = votes.to_frame().select("task", pl.col("worker").cast(pl.String), "value")
-    odd = pl.DataFrame({"task": [0], "worker": ["once"], "value": [frame["value"][0] + 3]})
+    odd = pl.DataFrame({"task": [0], "worker": ["once"], "value": [frame["value"][0] + 1]})
     both = pl.concat([frame, odd])
     fitted = fitted_on(x, number_votes(both["task"], both["worker"], both["value"]), "gaussian_net", epochs=20)
     once = fitted.worker_table().filter(pl.col("worker") == "once").row(0, named=True)
-    assert abs(once["bias"]) < 1.5
-    assert 0.8 < once["slope"] < 1.2
-    assert 0.15 < once["spread"] < 1.0
+    assert abs(once["bias"]) < 0.7
+    assert 0.9 < once["slope"] < 1.1
+    assert 0.2 < once["spread"] < 0.45
 
 
 @pytest.mark.parametrize("method", ["mean_target", "gaussian_net"])
@@ -309,7 +310,7 @@ def test_the_loss_is_the_density_of_a_dense_gaussian():
         cov = torch.diag(v) + lines.gap * torch.outer(s, s)
         total += float(torch.distributions.MultivariateNormal(s * value[n, 0] + b, cov).log_prob(r))
     constant = 0.5 * np.log(2 * np.pi) * len(crowd)
-    assert float(model(batch)["likelihood"]) == pytest.approx(-(total + constant) / 9, rel=1e-5)
+    assert model(batch)["likelihood"].item() == pytest.approx(-(total + constant) / 9, rel=1e-5)
 
 
 def test_em_raises_the_likelihood():
@@ -326,7 +327,7 @@ def test_em_raises_the_likelihood():
     for _ in range(8):
         for name, part in lines.tensors().items():
             getattr(model.method, name).copy_(part)
-        losses.append(float(model(batch)["likelihood"]))
+        losses.append(model(batch)["likelihood"].item())
         kept = {"bias_prior": lines.bias_prior, "slope_prior": lines.slope_prior}
         lines = replace(renew(lines, value, crowd, shape=1e-6), **kept)
     assert all(later <= earlier + 1e-6 for earlier, later in pairwise(losses)), losses

@@ -20,8 +20,8 @@ from .feeding.numbers import NumberCrowd
 SHAPE = 10.0  # a, in half labels
 CAP = 4.0
 SMALLEST = 1e-4  # of a variance, in standard units
-PSEUDO = 2.0  # workers that the priors of the priors count for
-BIAS, SLOPE = 0.25, 0.05  # what these two workers say of bias_prior and slope_prior
+PSEUDO = 1.0  # workers that the priors of the priors count for
+BIAS, SLOPE = 0.1, 0.05  # what this worker says of bias_prior and slope_prior
 
 
 @dataclass(frozen=True, eq=False)
@@ -45,6 +45,19 @@ class Lines:
     def tensors(self) -> dict[str, Tensor]:
         """All of it by name."""
         return {f.name: getattr(self, f.name) for f in fields(self)}
+
+
+def mean_line(slope: Tensor, bias: Tensor, trust: Tensor) -> tuple[Tensor, Tensor]:
+    """slope, bias[part] of the mean worker, who counts each by trust[worker, part]; all alike where nobody has any."""
+    total = trust.sum(0)
+    share = torch.where(total > 0, trust / total.clamp_min(1e-30), 1 / max(len(trust), 1))
+    return (share * slope).sum(0), (share * bias).sum(0)
+
+
+def against(slope: Tensor, bias: Tensor, mean: tuple[Tensor, Tensor]) -> tuple[Tensor, Tensor]:
+    """slope, bias[worker, part] against what the mean worker would say: there the mean slope is 1, the mean bias 0."""
+    own = slope / torch.where(mean[0].abs() > 1e-6, mean[0], torch.ones_like(mean[0]))
+    return own, bias - own * mean[1]
 
 
 def truth(lines: Lines, value: Tensor, crowd: NumberCrowd) -> tuple[Tensor, Tensor]:

@@ -2,24 +2,15 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
 from typing import cast
 
 import torch
 from torch import Tensor
 
 from .feeding.numbers import NumberCrowd
-from .lines import Lines
+from .lines import Lines, against, mean_line
 from .method import Method, Output
 from .training.sweep import Sweep
-
-
-@dataclass(frozen=True, eq=False)
-class Gauge:
-    """slope, bias[part] of the crowd's mean worker in the net's own numbers: what is reported is in theirs."""
-
-    slope: Tensor
-    bias: Tensor
 
 
 class NumberMethod(Method):
@@ -47,26 +38,20 @@ class NumberMethod(Method):
         """How much each worker counts in the mean worker: worker, part. By default the weight of their answers."""
         return self.heard.expand(-1, self.n_outputs)
 
-    def gauge(self) -> Gauge:
-        """The mean worker."""
-        slope, bias = self.raw()
-        trust = self.trust()
-        total = trust.sum(0)
-        share = torch.where(total > 0, trust / total.clamp_min(1e-30), 1 / max(self.n_workers, 1))
-        return Gauge((share * slope).sum(0), (share * bias).sum(0))
+    def gauge(self) -> tuple[Tensor, Tensor]:
+        """slope, bias[part] of the mean worker in the net's own numbers."""
+        return mean_line(*self.raw(), self.trust())
 
     def answer(self, out: Output) -> Tensor:
         """What the mean worker would say: B, part."""
-        mean = self.gauge()
-        return mean.slope * out.logits + mean.bias
+        slope, bias = self.gauge()
+        return slope * out.logits + bias
 
     def lines(self) -> tuple[Tensor, Tensor]:
         """slope, bias[worker, part] against what the mean worker would say."""
-        mean, (slope, bias) = self.gauge(), self.raw()
-        safe = torch.where(mean.slope.abs() > 1e-6, mean.slope, torch.ones_like(mean.slope))
+        slope, bias = against(*self.raw(), self.gauge())
         heard = self.heard > 0
-        own = slope / safe
-        return torch.where(heard, own, 1.0), torch.where(heard, bias - own * mean.bias, 0.0)
+        return torch.where(heard, slope, 1.0), torch.where(heard, bias, 0.0)
 
     def model(self) -> Lines | None:
         """Lines with variances against what the mean worker would say, for methods that have a likelihood."""

@@ -137,7 +137,8 @@ class CrowdRegressor(Fitting):
     # ---------------------------------------------------------------- using it
     def predict(self, X: Any) -> F8:
         """The number of every row (row, part where an answer has several): what the crowd's mean worker would say."""
-        return self._shown(self.units_.outward(self._value(X).double().numpy()))
+        value = self._value(X).double().numpy()
+        return self._shown(self.units_.outward(value))
 
     def predict_std(self, X: Any) -> F8:
         """How far the truth of a new task is from `predict`, as a standard deviation; for methods with a likelihood."""

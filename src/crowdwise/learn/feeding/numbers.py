@@ -19,8 +19,8 @@ from .crowd import Rows, in_rows
 from .data import FeatureError
 
 F8 = npt.NDArray[np.float64]
-# An answer further from the task's median than this many usual distances is pulled to it: one slip of the keyboard
-# (1e6 among numbers of order 1) would otherwise be all that a squared error sees.
+# An answer further from the task's median than this many usual distances, those between tasks included, is pulled to
+# it: one slip of the keyboard (1e6 among numbers of order 1) would otherwise be all that a squared error sees.
 FURTHEST = 8.0
 
 
@@ -126,12 +126,16 @@ def _from_matrix(y: Any, names: pl.Series, n: int) -> Votes[Numbers]:
 def pulled_in(votes: Votes[Numbers]) -> Votes[Numbers]:
     """The votes with answers no further than FURTHEST usual distances from the median of their task."""
     value = np.array(votes.answers.value)
-    for part in range(value.shape[1]):
+    for part in range(value.shape[1] if len(value) else 0):
         table = pl.DataFrame({"task": votes.task, "value": value[:, part]})
         middle = table.select(pl.col("value").median().over("task")).to_series().to_numpy()
         away = value[:, part] - middle
-        some = np.abs(away[away != 0])
-        if len(some):
-            reach = FURTHEST * float(np.median(some))
-            value[:, part] = middle + np.clip(away, -reach, reach)
+        reach = FURTHEST * max(_usual(away), _usual(value[:, part] - np.median(value[:, part])))
+        value[:, part] = np.where(np.abs(away) > reach, middle + np.clip(away, -reach, reach), value[:, part])
     return replace(votes, answers=Numbers(value, votes.answers.parts))
+
+
+def _usual(away: F8) -> float:
+    """The median distance of those who are away at all."""
+    some = np.abs(away[away != 0])
+    return float(np.median(some)) if len(some) else 0.0

@@ -56,8 +56,8 @@ class GaussianNet(NumberMethod):
 
     def begin_epoch(self, sweep: Sweep) -> None:
         """Some steps of EM, from where the last ones ended; in units of the net's own numbers."""
-        mean = self.gauge()
-        own = (sweep.value - mean.bias) / torch.where(mean.slope.abs() > 1e-6, mean.slope, 1.0)
+        slope, bias = self.gauge()
+        own = (sweep.value - bias) / torch.where(slope.abs() > 1e-6, slope, 1.0)
         steps = self.inner if sweep.epoch else FIRST
         found = settle(self._lines(), own, self.crowd_of(sweep), steps, slopes=self.slopes, shape=self.prior_strength)
         for name, value in found.tensors().items():
@@ -87,7 +87,7 @@ class GaussianNet(NumberMethod):
 
     def model(self) -> Lines:
         """Lines, spreads and gap against what the mean worker would say; who was unseen has the crowd's spread."""
-        mean, (slope, bias) = self.gauge(), self.lines()
+        mean, (slope, bias) = self.gauge()[0], self.lines()
         variance = torch.where(self.heard > 0, self.variance, self.noise.expand_as(self.variance)).double()
-        gap = (self.gap * mean.slope**2).double().clamp_min(SMALLEST)
+        gap = (self.gap * mean**2).double().clamp_min(SMALLEST)
         return replace(self._lines(), slope=slope.double(), bias=bias.double(), variance=variance, gap=gap)

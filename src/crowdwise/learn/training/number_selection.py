@@ -3,11 +3,13 @@
     score = 1 - sum w (r - b - s f(x))² / sum w (r - b - s c)²        c: the best constant
 
 Lines s, b and weights w = 1 / (spread² + s² · gap) of the workers come from the training answers alone, without a net,
-by one rule for all methods: so scores can be compared between epochs and between methods.
+by one rule for all methods: so scores can be compared between epochs and between methods. They are drawn against the
+mean worker as the method counts them, whose answer is what f says.
 """
 
 from __future__ import annotations
 
+from dataclasses import replace
 from typing import cast
 
 import torch
@@ -15,8 +17,9 @@ from torch import Tensor
 
 from ..feeding.data import CrowdData
 from ..feeding.numbers import NumberCrowd
-from ..lines import Lines, settle
+from ..lines import Lines, against, mean_line, settle
 from ..method import CrowdModel
+from ..number_method import NumberMethod
 from .sweep import sweep_answers
 
 STEPS = 50
@@ -35,7 +38,12 @@ class HeldOutNumbers:
 
     def __call__(self, model: CrowdModel) -> float:
         """Score of the model as it is."""
-        return explained(sweep_answers(model, self.data, self.device).cpu(), self.lines, self.held)
+        with torch.no_grad():
+            trust = cast("NumberMethod", model.method).trust().double().cpu()
+        mean = mean_line(self.lines.slope, self.lines.bias, trust)
+        slope, bias = against(self.lines.slope, self.lines.bias, mean)
+        lines = replace(self.lines, slope=slope, bias=bias, gap=self.lines.gap * mean[0] ** 2)
+        return explained(sweep_answers(model, self.data, self.device).cpu(), lines, self.held)
 
 
 def explained(value: Tensor, lines: Lines, held: NumberCrowd) -> float:
