@@ -81,8 +81,9 @@ class GaussianNet(NumberMethod):
         return self.slope, self.bias
 
     def trust(self) -> Tensor:
-        """Answers by what they tell of the truth, so that the mean worker is no spammer's: weight · slope / spread²."""
-        told = self.heard * (self.slope / self.variance).clamp_min(0.0)
+        """Each worker once, for each has one bias, which the prior has drawn to the crowd where answers are few; but by
+        their slope, so that who does not follow the truth has no say in where it lies."""
+        told = (self.heard > 0) * self.slope.clamp_min(0.0)
         return told if bool((told.sum(0) > 0).all()) else super().trust()
 
     def model(self) -> Lines:
