@@ -18,8 +18,8 @@ import torch
 from crowdwise.aggregate.registry import LEARNERS
 from crowdwise.kinds.numbers import number_votes
 from crowdwise.learn import CrowdRegressor
-from crowdwise.learn.feeding.numbers import NumberCrowd, Units
-from crowdwise.learn.lines import Lines, settle, truth
+from crowdwise.learn.numbers.crowd import NumberCrowd, Units
+from crowdwise.learn.numbers.lines import Lines, settle, truth
 
 from .. import DOCS, data_folder
 from ..markdown import figures, write_section

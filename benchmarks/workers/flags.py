@@ -12,7 +12,8 @@ from crowdwise.audit.removal import drop_flagged
 from crowdwise.workers.colluders import collusion_flags
 from crowdwise.workers.covariance import covariance_flags
 from crowdwise.workers.judgement import Judgement
-from crowdwise.workers.spammers import flags_of, suspicion
+from crowdwise.workers.spammers import flags_of
+from crowdwise.workers.suspicion import suspicion
 
 # The tutorial's table: majority vote and EM after removal, and how many workers it removes.
 PUBLISHED = {"bluebird": (0.852, 0.899, 22), "dog": (0.819, 0.834, 12), "web": (0.841, 0.91, 158)}

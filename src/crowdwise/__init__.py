@@ -11,13 +11,16 @@ from __future__ import annotations
 from importlib import import_module
 from typing import TYPE_CHECKING, Any
 
-from .aggregate.registry import METHODS
+from .aggregate.registry import CARDS
 
 __version__ = "0.1.0"
 
 # name -> module. Looked up when first asked for: `import crowdwise` stays quick and imports no numba.
 _HOMES = {
     "Annotations": "kinds.classes",
+    "Votes": "core.votes",
+    "Run": "io.run_folder",
+    "number_votes": "kinds.numbers",
     "Result": "core.result",
     "Ledger": "core.ledger",
     "read": "io.read",
@@ -45,7 +48,7 @@ _HOMES = {
 }
 # Every registered method is public under its class's name.
 _HOMES |= {
-    card.where.partition(":")[2]: card.where.partition(":")[0].removeprefix("crowdwise.") for card in METHODS.values()
+    card.where.partition(":")[2]: card.where.partition(":")[0].removeprefix("crowdwise.") for card in CARDS.values()
 }
 _ROOMS = ("datasets", "errors", "learn", "registry", "report", "simulate", "tasks", "workers")
 
@@ -79,6 +82,17 @@ if TYPE_CHECKING:
     from .aggregate.moments.spectral_ds import SpectralDS
     from .aggregate.moments.sym_nmf import SymNMF
     from .aggregate.moments.tensor import Tensor
+    from .aggregate.numbers.bayesian_iterative import BayesianIterative
+    from .aggregate.numbers.biased_mean import BiasedMean
+    from .aggregate.numbers.catd import CATD
+    from .aggregate.numbers.combined import Combined
+    from .aggregate.numbers.crh import CRH
+    from .aggregate.numbers.gaussian import Gaussian
+    from .aggregate.numbers.mean import Mean
+    from .aggregate.numbers.median import Median
+    from .aggregate.numbers.spectral_regression import SpectralRegression
+    from .aggregate.numbers.student import Student
+    from .aggregate.numbers.trimmed_mean import TrimmedMean
     from .aggregate.registry import method
     from .aggregate.registry import names as methods
     from .aggregate.spectral.eigen_ratio import EigenRatio
@@ -109,9 +123,12 @@ if TYPE_CHECKING:
     )
     from .core.ledger import Ledger
     from .core.result import Result
+    from .core.votes import Votes
     from .io.read import read, read_truth
     from .io.reading import Reading, read_all
+    from .io.run_folder import Run
     from .kinds.classes import Annotations
+    from .kinds.numbers import number_votes
     from .scoring import tasks
     from .scoring.calibrate import calibrate
     from .scoring.compare import Comparison, compare

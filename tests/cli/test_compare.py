@@ -133,7 +133,7 @@ def test_names_in_lists_and_bad_lists(works, fails, files):
     start = ("aggregate", files / "votes.csv")
     out, _ = works(*start, "-m", "committee", "-p", "members=('bwa', hierarchical)", "--json")
     assert json.loads(out)["params"]["members"] == ["bwa", "hierarchical"]
-    fails(*start, "-m", "mean_field", "-p", "class_prior=(a,b)", words="list of numbers")
+    fails(*start, "-m", "mean_field", "-p", "class_prior=(a,b)", words="a list such as (0.5,0.5) of positive numbers")
     for text in ("()", "((1,2)", ""):
         fails(*start, "-m", "mean_field", "-p", f"class_prior={text}", words="class_prior must be a list such as")
 

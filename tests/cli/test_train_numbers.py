@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import io
 import json
-from types import SimpleNamespace
 
 import numpy as np
 import polars as pl
@@ -13,8 +12,6 @@ import pytest
 pytest.importorskip("torch")
 
 import crowdwise as cw
-from crowdwise.cli.vote_options import Asked
-from crowdwise.kinds.numbers import number_votes
 from crowdwise.learn import CrowdRegressor
 
 FAST = ("--net", "linear", "--epochs", "8", "--lr", "0.1", "--batch-size", "16")
@@ -22,7 +19,7 @@ N = 40
 
 
 @pytest.fixture
-def numbers(tmp_path, monkeypatch):
+def numbers(tmp_path):
     """Features, and a file of numbers: task, worker, value."""
     rng = np.random.default_rng(0)
     x = rng.normal(size=(N, 2)).astype(np.float32)
@@ -36,15 +33,6 @@ def numbers(tmp_path, monkeypatch):
         }
     )
     frame.write_csv(tmp_path / "numbers.csv")
-    usual = Asked.read
-
-    def read(self, votes):
-        if not str(votes).endswith("numbers.csv"):
-            return usual(self, votes)
-        found = pl.read_csv(votes, schema_overrides={"task": pl.String})
-        return SimpleNamespace(annotations=number_votes(found["task"], found["worker"], found["value"]))
-
-    monkeypatch.setattr(Asked, "read", read)
     return tmp_path
 
 
@@ -55,11 +43,11 @@ def test_a_file_of_numbers_trains_a_regressor(numbers, crowdwise_cli):
     told = json.loads(out)
     assert (told["method"], told["annotations"], told["numbers"]) == ("gaussian_net", 3 * N, ["value"])
     assert told["best_epoch"] >= 1
-    values = pl.read_csv(run / "values.csv", schema_overrides={"task": pl.String})
-    assert values.columns == ["task", "value", "std", "net", "n_labels"]
+    values = pl.read_csv(run / "labels.csv", schema_overrides={"task": pl.String})
+    assert values.columns == ["task", "value", "low", "high", "sd", "n_labels"]
     assert values["task"][7] == "007"
     workers = pl.read_csv(run / "workers.csv")
-    assert workers.columns == ["worker", "n_labels", "bias", "slope", "spread"]
+    assert workers.columns == ["worker", "n_labels", "bias", "spread", "slope", "weight"]
     bias = dict(workers.select("worker", "bias").iter_rows())
     assert bias["ann"] < bias["bob"] < bias["cy"]
     assert json.loads((run / "ledger.json").read_text())["rows_used"] == 3 * N
@@ -100,13 +88,13 @@ def test_mistakes_get_one_line(numbers, fails):
     fails("train", x, file, "--balance", "-o", run, words="--balance is for classes")
     fails("train", x, file, "-m", "gaussian_net", "-p", "slopes=maybe", "-o", run, words="slopes")
     run.mkdir()
-    (run / "values.csv").write_text("mine")
-    fails("train", x, file, "-o", run, words="holds values.csv already")
+    (run / "labels.csv").write_text("mine")
+    fails("train", x, file, "-o", run, words="holds labels.csv already")
 
 
 def test_methods_say_which_kind_they_take(crowdwise_cli):
     _, out, _ = crowdwise_cli("methods", "gaussian_net", "--json")
-    assert json.loads(out)["takes"] == "numbers"
+    assert json.loads(out)["kind"] == "numbers"
     _, out, _ = crowdwise_cli("methods", "ccem")
-    assert "takes: classes" in out
+    assert "for: classes" in out
     assert {card.takes for card in cw.registry.LEARNERS.values()} == {"classes", "numbers"}

@@ -80,14 +80,13 @@ def test_a_run_folder_holds_all_that_is_needed(crowdwise_cli, folder, tmp_path):
 
 
 def test_votes_of_a_run_come_back_as_they_were(tmp_path):
-    from crowdwise.io.votes import load_votes, save_votes
+    from crowdwise.io.run_folder import load_votes
 
     votes = cw.Annotations.from_arrays(
         ["007", "007", "8"], ["=a", "b", "b"], ["x", "y", "x"], time=[1.0, 2.0, 3.0], tasks=["007", "8", "9"]
     )
     result = cw.MajorityVote().fit(votes)
-    result.save(tmp_path)
-    save_votes(votes, tmp_path)
+    cw.Run(result, votes).save(tmp_path)
     again = load_votes(tmp_path, cw.Result.load(tmp_path))
     assert again.to_frame().equals(votes.to_frame())
     assert again.tasks.to_list() == ["007", "8", "9"]

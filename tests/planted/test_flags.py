@@ -10,7 +10,7 @@ import crowdwise as cw
 from crowdwise import simulate, workers
 from crowdwise.workers.covariance import shared_signal
 from crowdwise.workers.judgement import Judgement
-from crowdwise.workers.spammers import suspicion
+from crowdwise.workers.suspicion import suspicion
 
 
 def caught(flags, votes, names):

@@ -89,7 +89,11 @@ class Fragile(cw.MajorityVote):
         result = super().fit(annotations, gold, **more)
         if self.fault == "fold" and len(annotations) < 480:
             raise ZeroDivisionError("too few\nrows")
-        return replace(result, posterior=result.posterior[:3]) if self.fault == "scores" else result
+        return (
+            replace(result, estimate=replace(result.estimate, posterior=result.posterior[:3]))
+            if self.fault == "scores"
+            else result
+        )
 
 
 @pytest.mark.parametrize("fault", ["fold", "scores"])

@@ -13,10 +13,10 @@ from crowdwise import simulate
 from crowdwise.aggregate.moments.cnmf import factors, pair_sweep
 from crowdwise.aggregate.moments.multi_spa import class_frequencies, corners, successive_projection
 from crowdwise.maths import moments
-from crowdwise.maths.impute import impute_blocks
+from crowdwise.maths.factors.impute import impute_blocks
+from crowdwise.maths.factors.permute import align, best_order
+from crowdwise.maths.factors.tensor_power import orthogonal_components
 from crowdwise.maths.moments import Pairs
-from crowdwise.maths.permute import align, best_order
-from crowdwise.maths.tensor_power import orthogonal_components
 
 from ..conftest import planted
 

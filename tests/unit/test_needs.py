@@ -86,7 +86,7 @@ def test_where_the_crowd_cannot_tell_two_classes_apart_votes_do_not_help():
     task, worker, label = zip(*rows, strict=True)
     votes = cw.Annotations.from_arrays(task, worker, label)
     result = cw.MajorityVote().fit(votes)
-    blind = replace(result, posterior=np.full_like(result.posterior, 0.5))
+    blind = replace(result, estimate=replace(result.estimate, posterior=np.full_like(result.posterior, 0.5)))
     assert (needs(votes, blind).kind == EXPERT).all()
     table = cw.tasks.contested(votes, blind)
     assert set(table["why"]) <= {"this crowd hardly tells 0 from 1", "this crowd hardly tells 1 from 0"}

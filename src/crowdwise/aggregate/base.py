@@ -3,24 +3,29 @@
 from __future__ import annotations
 
 import warnings
-from abc import ABC, abstractmethod
+from abc import abstractmethod
 from collections.abc import Mapping
-from dataclasses import asdict, dataclass, field, replace
-from typing import Any, ClassVar
+from dataclasses import dataclass, field, replace
+from typing import TYPE_CHECKING, Any, ClassVar
 
 import numpy as np
 import numpy.typing as npt
 
-from ..core.errors import ConvergenceWarning, DataError, IdentifiabilityWarning, ParameterError
+from ..core.errors import DataError, IdentifiabilityWarning, ParameterError
 from ..core.result import Result, versions
 from ..engine.em import Callback
+from ..kinds.class_estimate import class_result
 from ..kinds.classes import Annotations, as_annotations
 from .cost import check_size
 from .gold import Gold, as_gold
+from .method import Method
 from .prior import as_prior
 from .registry import card
 from .silence import Heard
 from .skills import sharpened, skills
+
+if TYPE_CHECKING:
+    from .models import ClassModel
 
 F8 = npt.NDArray[np.float64]
 
@@ -54,16 +59,11 @@ class Solution:
 
 
 @dataclass(frozen=True, kw_only=True)
-class Aggregator(ABC):
-    """A method: hyper-parameters and nothing else. `seed` breaks ties and draws restarts."""
+class Aggregator(Method):
+    """A method for classes: hyper-parameters and nothing else. `seed` breaks ties and draws restarts."""
 
-    name: ClassVar[str]
     # Entries of `extra` with a row for each worker; None: the method wants to see silent workers too.
     worker_extra: ClassVar[tuple[str, ...] | None] = ()
-    seed: int = 0
-
-    def __post_init__(self) -> None:
-        check_whole("seed", self.seed, low=0)
 
     def fit(
         self,
@@ -100,13 +100,7 @@ class Aggregator(ABC):
                 stacklevel=2,
             )
         found = self.answer(annotations, known, Run(n_shards, callback, as_prior(prior, annotations)))
-        if not found.converged:
-            warnings.warn(
-                f"{self.name} stopped after {found.n_iter} iterations before its objective settled; "
-                "raise max_iter or tol",
-                ConvergenceWarning,
-                stacklevel=2,
-            )
+        self.warn_unless_settled(found.converged, found.n_iter)
         return self._result(annotations, known, found)
 
     def answer(self, annotations: Annotations, gold: Gold | None, run: Run) -> Solution:
@@ -141,21 +135,9 @@ class Aggregator(ABC):
         """The method itself; every task has a label, or none has."""
 
     @staticmethod
-    def judge(
-        result: Result,  # noqa: ARG004
-        votes: Annotations,  # noqa: ARG004
-        old: npt.NDArray[np.int32],  # noqa: ARG004
-        was_there: npt.NDArray[np.bool_],  # noqa: ARG004
-    ) -> F8 | None:
-        """Posteriors of other tasks under `result`, for methods that know more than confusions or vote weights.
-
-        Worker w of `votes` is worker old[w] of the result where was_there[w]; None leaves it to the confusions.
-        """
+    def fitted(result: Result) -> ClassModel | None:  # noqa: ARG004
+        """The model behind `result`, for methods that learn more than confusions or weights of votes."""
         return None
-
-    def params(self) -> dict[str, Any]:
-        """The hyper-parameters by name."""
-        return {name: list(v) if isinstance(v, tuple) else v for name, v in asdict(self).items()}
 
     def _result(self, annotations: Annotations, gold: Gold | None, found: Solution) -> Result:
         posterior = found.posterior if gold is None else gold.clamp(found.posterior)
@@ -164,7 +146,7 @@ class Aggregator(ABC):
             views = (posterior if found.confusion is not None else sharpened(annotations, posterior, gold),)
         skill = skills(annotations, views, gold)
         stage = np.zeros(len(found.trace), dtype=np.int64) if found.stage is None else found.stage
-        return Result(
+        return class_result(
             method=self.name,
             params=self.params(),
             tasks=annotations.tasks,
@@ -188,21 +170,3 @@ class Aggregator(ABC):
             extra=found.extra,
             versions=versions(),
         )
-
-
-def check_whole(name: str, value: int, *, low: int = 1) -> None:
-    """Raise unless the value is a whole number from `low` up."""
-    if isinstance(value, bool) or not isinstance(value, int | np.integer) or not low <= value < 2**31:
-        raise ParameterError(f"{name} must be a whole number of at least {low}, got {value!r}")
-
-
-def check_number(
-    name: str, value: float, *, low: float = -np.inf, high: float = np.inf, above: float = -np.inf
-) -> None:
-    """Raise unless low <= value <= high and value > above."""
-    ok = isinstance(value, int | float | np.number) and not isinstance(value, bool)
-    if ok and np.isfinite(value) and low <= value <= high and value > above:
-        return
-    bounds = [f"at least {low:g}"] * (low > -np.inf) + [f"above {above:g}"] * (above > -np.inf)
-    bounds += [f"at most {high:g}"] * (high < np.inf)
-    raise ParameterError(f"{name} must be {' and '.join(bounds) or 'a number'}, got {value!r}")

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import warnings
-from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Any
 
@@ -12,7 +11,8 @@ import numpy.typing as npt
 import polars as pl
 
 from ..core.errors import DataError, LedgerWarning
-from ..core.vocabulary import as_series, lookup, quote, spelt_like
+from ..core.truth import truth_table
+from ..core.vocabulary import lookup, quote, spelt_like
 from ..kinds.classes import Annotations
 
 F8 = npt.NDArray[np.float64]
@@ -49,25 +49,6 @@ class Gold:
         out = posterior.copy()
         out[self.known] = np.eye(self.n_classes)[self.label[self.known]]
         return out
-
-
-def truth_table(truth: Any) -> pl.DataFrame:
-    """Any way to write down truth (a mapping, a table with task and label) as a polars table, each task once."""
-    if isinstance(truth, Mapping):
-        frame = pl.DataFrame({"task": as_series(truth.keys(), "task"), "label": as_series(truth.values(), "label")})
-    else:
-        from ..core.intake.frames import to_polars
-
-        frame = to_polars(truth)
-        for name in ("task", "label"):
-            if name not in frame.columns:
-                raise DataError(f"the truth has no column {name!r}; it has {', '.join(frame.columns)}")
-        frame = frame.select(as_series(frame["task"], "task"), as_series(frame["label"], "label"))
-    frame = frame.drop_nulls().unique(maintain_order=True)
-    twice = frame.filter(frame["task"].is_duplicated())["task"].unique(maintain_order=True)
-    if len(twice):
-        raise DataError(f"{len(twice)} tasks have two different true labels: {quote(twice)}; keep one of them")
-    return frame
 
 
 def as_gold(gold: Any, annotations: Annotations) -> Gold | None:

@@ -9,9 +9,13 @@ from typing import Any, Literal
 import numpy as np
 import polars as pl
 
+from ..aggregate.base import Aggregator
 from ..core.ledger import Ledger
+from ..core.result import Result
 from ..kinds.classes import Annotations
 from ..workers.flags import REMOVED, Flag
+from ..workers.judgement import Judgement
+from ..workers.study import flags_of
 
 REASON = "given by a worker who was flagged and left out"
 
@@ -21,7 +25,7 @@ class Removal:
     """`annotations` without the labels of `workers`; the vocabularies stay, so tasks keep their places.
 
     `n_labels` were left out. `orphans` are the tasks that had labels of flagged workers only: with orphans="keep" those
-    labels stayed, with "drop" these tasks are now without any. `reasons[worker]` names his flags.
+    labels stayed, with "drop" these tasks are now without any. `reasons[worker]` names their flags.
     """
 
     annotations: Annotations
@@ -92,3 +96,34 @@ def drop_flagged(
         orphans == "keep",
         reasons,
     )
+
+
+@dataclass(frozen=True)
+class Refit:
+    """A fit without flagged workers: the `result`, the `annotations` that it rests on, who left and what changed."""
+
+    result: Result
+    annotations: Annotations
+    removal: Removal
+    flags: tuple[Flag, ...]
+    n_changed: int
+
+    def sentences(self) -> list[str]:
+        """What changed, for people."""
+        left = [
+            f"left out: {flag.worker} ({flag.name}): {flag.evidence}"
+            for flag in self.flags
+            if flag.name in self.removal.reasons.get(flag.worker, ())
+        ]
+        changed = f"{self.n_changed:,} labels differ from those with everybody's votes"
+        return [*left, *self.removal.sentences(), changed]
+
+
+def fit_without_flagged(method: Aggregator, annotations: Annotations, **how: Any) -> Refit:
+    """Fit, leave out the workers who are flagged as guessing or colluding, and fit again; `how` goes to both fits."""
+    before = method.fit(annotations, **how)
+    flags = flags_of(Judgement(annotations, before))
+    removal = drop_flagged(annotations, flags)
+    result = method.fit(removal.annotations, **how)
+    changed = int((result.labels != before.labels).sum())
+    return Refit(result, removal.annotations, removal, tuple(flags), changed)

@@ -9,8 +9,9 @@ import typer
 
 from ..aggregate.registry import DEFAULT
 from ..core.errors import MissingDependencyError
+from ..workers.short import bar
 from .options import Force, Seed
-from .terminal import bar, console, print_table
+from .terminal import console, print_table
 
 if TYPE_CHECKING:
     from ..core.result import Result
@@ -28,13 +29,12 @@ def demo(
     force: Force = False,
 ) -> None:
     """See what crowdwise does, in under a minute: a troubled crowd labels handwritten digits."""
-    from ..io.store import FILES, refuse_to_overwrite
-    from ..io.votes import save_votes
-    from ..io.write import TABLES, write_run
+    from ..io.beside import refuse_to_overwrite
+    from ..io.run_folder import OWN, Run
     from ..report import write as write_report
 
     out = console(stderr=False)
-    refuse_to_overwrite(output / "run", TABLES + FILES, force)
+    refuse_to_overwrite(output / "run", OWN, force)
     digits = _digits()
     crowd = _crowd(digits.target[:LABELLED], digits.data[:LABELLED], seed)
     crowd.save(output / "crowd", force=True)
@@ -48,9 +48,7 @@ def demo(
     best: Result = results[DEFAULT]
     _whom_to_trust(crowd, best)
     _adversary(crowd, best, out)
-    ledger = votes.ledger
-    write_run(best, ledger, output / "run", force=True)
-    save_votes(votes, output / "run")
+    Run(best, votes).save(output / "run", force=True)
     write_report(
         votes, best, output / "run" / "report.html", truth=crowd.truth_table(), title="The demo's crowd", force=True
     )

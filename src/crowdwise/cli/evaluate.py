@@ -15,8 +15,6 @@ from .vote_options import Asked, Missing
 if TYPE_CHECKING:
     import polars as pl
 
-    from ..scoring.evaluate import Evaluation
-
 
 def evaluate(
     labels: Annotated[
@@ -58,12 +56,9 @@ def evaluate(
     if json:
         print_json(scores.to_dict())
         return
-    header = ["", f"of {scores.n:,} tasks", "95 % interval"]
-    print_table("", header, _rows(scores), stderr=False)
-    if len(scores.classes) <= 20:
-        header = ["true \\ said", *map(str, scores.classes)]
-        rows = [[str(name), *map(str, row)] for name, row in zip(scores.classes, scores.confusion, strict=True)]
-        print_table("Confusion", header, rows, stderr=False)
+    print_table("", ["", f"of {scores.n:,} tasks", "95 % interval"], scores.rows(), stderr=False)
+    for table in scores.tables():
+        print_table(table.title, table.header, table.rows, stderr=False)
     if not labels.is_dir():
         tell_gold_beside(labels)
     if scores.n_gold_left_out:
@@ -104,15 +99,3 @@ def read_labels(path: Path, columns: str | None) -> pl.DataFrame:
         frame = with_points(frame, [name for name in frame.columns if name.startswith("p_")])
     ours = {theirs: role for role, theirs in chosen.items() if role in TRUTH}
     return frame.drop([name for name in TRUTH if name not in ours and name in frame.columns]).rename(ours)
-
-
-def _rows(scores: Evaluation) -> list[list[str]]:
-    from ..scoring.evaluate import SCORES
-
-    rows = []
-    for key, name in SCORES.items():
-        value = getattr(scores, key)
-        if value is not None:
-            low, high = scores.intervals.get(key, (None, None))
-            rows.append([name, f"{value:.4f}", "–" if low is None else f"{low:.4f} – {high:.4f}"])
-    return rows

@@ -29,17 +29,14 @@ def inspect(
     annotations = reading.annotations
     facts = _origin(reading) | annotations.describe()
     facts["repeats"] = _repeats(annotations)
-    facts["advice"] = _advice(facts)
+    rows, tables, advice = annotations.kind.door("inspect")(facts, classes)
+    facts["advice"] = _advice(facts) + advice
     if json:
         print_json(facts)
         return
-    print_table("", ["", ""], _sizes(facts), stderr=False)
-    counts = sorted(facts["class_counts"].items(), key=lambda item: -item[1])
-    total = max(facts["annotations"], 1)
-    rows = [[str(name), f"{n:,}", f"{n / total:.1%}"] for name, n in counts[:classes]]
-    if len(counts) > classes:
-        rows.append([f"… {len(counts) - classes:,} more", "", ""])
-    print_table("Classes", ["class", "labels", "share"], rows, stderr=False)
+    print_table("", ["", ""], [*_origin_rows(facts), *rows, *_rest_rows(facts)], stderr=False)
+    for table in tables:
+        print_table(table.title, table.header, table.rows, stderr=False)
     for line in facts["ledger"]["notes"] + facts["advice"]:
         say("·", line)
 
@@ -62,17 +59,16 @@ def _repeats(annotations: Any) -> dict[str, int]:
     import numpy as np
 
     same = (np.diff(annotations.task) == 0) & (np.diff(annotations.worker) == 0)
-    exact = same & (np.diff(annotations.label) == 0)
+    keys = annotations.answers.keys()
+    exact = same & np.all([np.diff(key) == 0 for key in keys], axis=0)
     differ = same & ~exact
     pairs = annotations.task[1:][differ].astype(np.int64) * annotations.n_workers + annotations.worker[1:][differ]
     return {"exact": int(exact.sum()), "contradictory_pairs": len(np.unique(pairs))}
 
 
-def _sizes(facts: dict[str, Any]) -> list[list[str]]:
+def _origin_rows(facts: dict[str, Any]) -> list[list[str]]:
     ledger, task, worker = facts["ledger"], facts["labels_per_task"], facts["labels_per_worker"]
-    agreement, several, repeats = facts["pairwise_agreement"], facts["tasks_with_several_labels"], facts["repeats"]
     dropped = "; ".join(f"{n:,} {reason}" for reason, n in ledger["dropped"].items())
-    numbers = [name for name in ("time", "weight", "duration", "confidence") if facts[f"has_{name}"]]
     models, columns = facts["models_among_workers"], facts["columns"]
     return [
         ["format", f"{facts['format']} ({facts['why']})"],
@@ -81,11 +77,15 @@ def _sizes(facts: dict[str, Any]) -> list[list[str]]:
         ["rows", f"{ledger['rows_in']:,} in, {ledger['rows_used']:,} used" + (f" ({dropped})" if dropped else "")],
         ["tasks", f"{facts['tasks']:,}"],
         ["workers", f"{facts['workers']:,}" + (f" ({models:,} models)" if models else "")],
-        ["classes", f"{facts['classes']:,}"],
         ["labels per task", f"{task['min']} to {task['max']}, median {task['median']:g}"],
         ["labels per worker", f"{worker['min']} to {worker['max']:,}, median {worker['median']:g}"],
-        ["tasks with several labels", f"{several:,} ({facts['tasks_unanimous'] or 0:,} unanimous)"],
-        ["two labels of a task agree", "–" if agreement is None else f"{agreement:.1%}"],
+    ]
+
+
+def _rest_rows(facts: dict[str, Any]) -> list[list[str]]:
+    repeats = facts["repeats"]
+    numbers = [name for name in ("time", "weight", "duration", "confidence") if facts[f"has_{name}"]]
+    return [
         ["repeated rows", f"{repeats['exact']:,} exact, {repeats['contradictory_pairs']:,} contradictory pairs"],
         ["separate groups of tasks and workers", f"{facts['components']:,}"],
         ["gold labels in the file", f"{facts['gold_labels']:,}"],
@@ -107,8 +107,4 @@ def _advice(facts: dict[str, Any]) -> list[str]:
         advice.append(
             f"{facts['workers_with_under_5_labels']:,} workers have under 5 labels: their skill is mostly a guess"
         )
-    if facts["classes"] == 1:
-        advice.append("there is only one class: is the label column the right one?")
-    if facts["classes"] > 100 and facts["classes"] > facts["annotations"] / 20:
-        advice.append("there are almost as many classes as labels: is the label column the right one?")
     return advice

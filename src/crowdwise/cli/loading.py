@@ -11,9 +11,6 @@ from .vote_options import Asked
 if TYPE_CHECKING:
     import polars as pl
 
-    from ..io.reading import Reading
-    from ..kinds.classes import Annotations
-
 
 def is_run(votes: str, asked: Asked) -> bool:
     """Whether this is a folder that aggregate or train wrote; a folder that some tool exported is votes."""
@@ -27,13 +24,18 @@ def is_run(votes: str, asked: Asked) -> bool:
     return asked.format is None and detect(folder, folder.name, votes)[0] is None
 
 
-def load(votes: str, asked: Asked, gold: Path | None, columns: str | None = None) -> tuple[Annotations, Any]:
+def load(votes: str, asked: Asked, gold: Path | None, columns: str | None = None) -> tuple[Any, Any]:
     """Votes and gold (the file's own when none is given); classes that only gold knows are added to the votes'."""
     reading = asked.read(votes)
     annotations = reading.annotations
-    known = own_gold(reading) if gold is None else asked.truth(gold, columns)
-    if known is None:
-        return annotations, None
+    if gold is None:
+        known, note = reading.usable_gold()
+        if note is not None:
+            say(f"note: {note}")
+    else:
+        known = asked.truth(gold, columns)
+    if known is None or not hasattr(annotations, "with_classes"):
+        return annotations, known
     before = annotations.n_classes
     annotations = with_classes_of(annotations, known)
     if annotations.n_classes > before:
@@ -41,23 +43,39 @@ def load(votes: str, asked: Asked, gold: Path | None, columns: str | None = None
     return annotations, known
 
 
-def with_classes_of(annotations: Annotations, known: pl.DataFrame) -> Annotations:
+def with_classes_of(annotations: Any, known: pl.DataFrame) -> Any:
     """The votes with the classes that only the known labels have; 3.0 there and 3 here are one class."""
     from ..core.vocabulary import spelt_like
 
+    if not hasattr(annotations, "with_classes"):
+        return annotations
     return annotations.with_classes(spelt_like(known["label"], annotations.classes))
 
 
-def own_gold(reading: Reading) -> Any:
-    """The gold labels in the file itself; where it knows the truth of every task, that is for judging, not for use."""
-    gold = reading.gold
-    if gold is None:
-        return None
-    if len(gold) >= reading.annotations.n_tasks:
-        say(f"note: the file knows the true label of all {len(gold):,} tasks; it is left aside (see evaluate --truth)")
-        return None
-    say(f"note: {len(gold):,} gold labels in the file itself are used; --gold FILE takes others")
-    return gold
+def chosen_method(method: str | None, votes: Any, seed: int, param: list[str] | None) -> Any:
+    """The method that was asked for, or the default for these votes; refused where it takes another kind of answers."""
+    from ..aggregate import registry
+    from ..core import kind as kinds
+    from ..core.errors import ParameterError
+    from .options import parse_params
+
+    name = registry.default_for(votes.kind.name) if method is None else method
+    takes = registry.card(name).takes
+    if takes != votes.kind.name:
+        some = ", ".join(registry.names(votes.kind.name)[:4])
+        raise ParameterError(
+            f"{name} is for {kinds.get(takes).people}, these are {votes.kind.people}; take one of {some}, ..., or say "
+            "--kind"
+        )
+    return registry.method(name, **{"seed": seed, **parse_params(name, param)})
+
+
+def checked_method(method: str | None) -> None:
+    """Refuse a name that nobody knows before a large file is read."""
+    from ..aggregate import registry
+
+    if method is not None:
+        registry.card(method)
 
 
 def load_prior(prior: Path) -> Any:

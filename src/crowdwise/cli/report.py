@@ -89,8 +89,8 @@ def report(
 def from_folder(folder: Path) -> tuple[Annotations, Result, pl.DataFrame | None]:
     """Votes, result and, of a trained classifier, the history in a run folder."""
     from ..core.result import Result
+    from ..io.run_folder import load_votes
     from ..io.tables import open_table
-    from ..io.votes import load_votes
 
     result = Result.load(folder)
     annotations = replace(load_votes(folder, result), ledger=saved_ledger(folder / "ledger.json"))
@@ -105,7 +105,7 @@ def saved_ledger(path: Path) -> Ledger:
     """What became of every row, as the run wrote it down."""
     from ..core.errors import DataError
     from ..core.ledger import Ledger
-    from ..io.store import read_json
+    from ..io.result_files import read_json
 
     told = read_json(path)
     try:

@@ -17,7 +17,6 @@ if TYPE_CHECKING:
     from rich.console import Console
 
     from ..core.ledger import Ledger
-    from ..core.result import Result
 
 
 # Seconds between two lines of progress where nobody watches: in a log.
@@ -94,29 +93,6 @@ def tell_ledger(ledger: Ledger) -> None:
     if ledger.rows_dropped:
         reasons = "; ".join(f"{n:,} {reason}" for reason, n in ledger.dropped.items())
         say(f"{ledger.rows_in:,} rows in, {ledger.rows_used:,} used, {ledger.rows_dropped:,} dropped: {reasons}")
-
-
-def worker_rows(result: Result, limit: int = 5) -> list[list[str]]:
-    """The best and the worst workers by the ends of their intervals, those without labels left out."""
-    from ..workers.ranking import best_and_worst
-
-    best, worst = best_and_worst(result.worker_table(), limit)
-    picked = best.vstack(worst.reverse())
-    rows = [
-        [str(w), f"{n:,}", f"{s:.3f}", f"{lo:.3f} – {hi:.3f}", bar(s, lo, hi)] for w, n, s, lo, hi in picked.iter_rows()
-    ]
-    if len(worst):
-        rows.insert(limit, ["…", "", "", "", ""])
-    return rows
-
-
-def bar(value: float, low: float, high: float, width: int = 24) -> str:
-    """An interval drawn on 0..1: ┄┄━━●━━┄┄."""
-    cells = ["┄"] * width
-    a, b = (min(width - 1, int(x * width)) for x in (low, high))
-    cells[a : b + 1] = "━" * (b + 1 - a)
-    cells[min(width - 1, int(value * width))] = "●"
-    return "".join(cells)
 
 
 @contextmanager

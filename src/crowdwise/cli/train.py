@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 import typer
 
 from .options import Force, Json, Params, Votes, parse_pairs
-from .terminal import naming, print_json, print_table, say, tell_ledger, worker_rows
+from .terminal import naming, print_json, print_table, say, tell_ledger
 from .vote_options import USUAL, Asked, reads_votes
 
 if TYPE_CHECKING:
@@ -18,7 +18,7 @@ if TYPE_CHECKING:
     from ..learn.classifier import CrowdClassifier
     from ..learn.regressor import CrowdRegressor
 
-FILES = ("classifier.json", "model.safetensors", "rows.parquet", "history.csv")
+FILES = ("classifier.json", "regressor.json", "model.safetensors", "rows.parquet", "history.csv")
 CHECKPOINTS = "checkpoints"
 DEFAULTS = {"classes": "max_mig", "numbers": "gaussian_net"}
 Features = Annotated[
@@ -72,32 +72,29 @@ def train(
 ) -> None:
     """Train a net on features and raw votes, jointly with a model of every worker.
 
-    Writes the net and labels.csv, workers.csv, confusion.csv, history.csv, ledger.json (for numbers values.csv,
-    workers.csv, history.csv, ledger.json).
+    Writes the net and labels.csv, workers.csv, confusion.csv (not for numbers), history.csv, ledger.json.
     """
-    from ..io.store import FILES as STORE
-    from ..io.store import refuse_to_overwrite
-    from ..io.write import TABLES
+    from ..io.beside import refuse_to_overwrite
+    from ..io.run_folder import OWN
     from ..learn.feeding.features import read_features
 
     annotations: Any = None if method else asked.read(votes).annotations
     method = method or DEFAULTS[annotations.answers.kind]
     params = learner_params(method, param)
     of_numbers = takes(method) == "numbers"
-    files = number_files() if of_numbers else FILES + TABLES + STORE
-    refuse_to_overwrite(output, files, force)
+    refuse_to_overwrite(output, FILES + OWN, force)
     if not resume:
         shutil.rmtree(output / CHECKPOINTS, ignore_errors=True)
     tasks, x = read_features(features)
     if annotations is None:
         annotations = asked.read(votes).annotations
     refuse_other_kind(method, annotations, votes)
-    tell_ledger(annotations.ledger)
     how = {
         "params": params, "epochs": epochs, "batch_size": batch_size, "lr": lr, "validation": validation,
         "patience": patience, "device": device, "folder": output / CHECKPOINTS, "resume": resume, "seed": seed,
     }  # fmt: skip
     estimator = make(net, method, how, balance=balance)
+    tell_ledger(annotations.ledger)
     watch(estimator)
     with naming(features, votes):
         estimator.fit(x, annotations, tasks=tasks)
@@ -122,14 +119,6 @@ def takes(method: str) -> str:
     from ..aggregate.registry import learner
 
     return learner(method).takes
-
-
-def number_files() -> tuple[str, ...]:
-    """What a training on numbers writes."""
-    from ..learn.number_store import FILES as STORE
-    from .train_numbers import TABLES
-
-    return TABLES + STORE
 
 
 def refuse_other_kind(method: str, votes: Any, where: str) -> None:
@@ -172,8 +161,6 @@ def learner_params(method: str, given: list[str] | None) -> dict[str, Any]:
 
     parsed = parse_pairs(method, given, method_parameters(method_class(method)))
     for name in parsed:
-        if name == "params":
-            raise ParameterError("params is a table of values, which only Python can give")
         if name == "confusion":
             parsed[name] = Result.load(Path(parsed[name]))
     if method == "known_confusion" and "confusion" not in parsed:
@@ -193,14 +180,9 @@ def watch(classifier: CrowdClassifier | CrowdRegressor) -> None:
 
 def write(fitted: CrowdClassifier, annotations: Annotations, output: Path) -> None:
     """The classifier, the tables, the history; checkpoints are of no more use."""
-    from ..io.csv.cells import to_csv
-    from ..io.votes import save_votes
-    from ..io.write import write_run
+    from ..learn.store import save
 
-    write_run(fitted.result_, annotations.ledger, output, force=True)
-    save_votes(annotations, output)
-    fitted.save(output, force=True)
-    to_csv(fitted.history_.to_table(), output / "history.csv")
+    save(fitted, output, force=True, votes=annotations)
     shutil.rmtree(output / CHECKPOINTS, ignore_errors=True)
 
 
@@ -243,5 +225,5 @@ def tell(fitted: CrowdClassifier, annotations: Annotations, output: Path) -> Non
     from ..scoring.outlook import outlook
 
     say(outlook(result))
-    print_table("Workers, best and worst", ["worker", "labels", "skill", "95 % interval", ""], worker_rows(result))
+    print_table("Workers, best and worst", *result.kind.door("worker_rows")(result))
     say(f"written to {output}; new tasks: crowdwise predict {output} FEATURES")

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 import shutil
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -16,24 +15,12 @@ if TYPE_CHECKING:
     from ..kinds.numbers import Numbers
     from ..learn.regressor import CrowdRegressor
 
-TABLES = ("values.csv", "workers.csv", "history.csv", "ledger.json")
-
 
 def write(fitted: CrowdRegressor, votes: Votes[Numbers], output: Path, checkpoints: str) -> None:
     """The net, the tables, the history, the votes; checkpoints are of no more use."""
-    from ..core.errors import unwritable
-    from ..io.csv.cells import to_csv
+    from ..learn.numbers.store import save
 
-    fitted.save(output, force=True)
-    to_csv(fitted.estimate_.sort("task"), output / "values.csv")
-    to_csv(fitted.worker_table(), output / "workers.csv")
-    to_csv(fitted.history_.to_table(), output / "history.csv")
-    text = json.dumps(votes.ledger.to_dict(), indent=2, ensure_ascii=False) + "\n"
-    try:
-        votes.to_frame().write_parquet(output / "votes.parquet")
-        (output / "ledger.json").write_text(text, encoding="utf-8")
-    except OSError as error:
-        raise unwritable(output, error) from error
+    save(fitted, output, force=True, votes=votes)
     shutil.rmtree(output / checkpoints, ignore_errors=True)
 
 
@@ -43,7 +30,7 @@ def summary(fitted: CrowdRegressor, votes: Votes[Numbers], output: Path) -> dict
     return {
         "method": fitted.method,
         "net": fitted.net,
-        "params": dict(fitted.params or {}),
+        "params": dict(fitted.result_.params),
         "annotations": len(votes),
         "tasks": len(fitted.tasks_),
         "workers": votes.n_workers,
@@ -74,13 +61,7 @@ def tell(fitted: CrowdRegressor, votes: Votes[Numbers], output: Path) -> None:
             f"{len(history)} epochs; epoch {history.best_epoch} foretells held-out numbers best "
             f"({score:.0%} of their variance): kept"
         )
-    table = fitted.worker_table().head(8)
-    numbers = [name for name in table.columns if name not in ("worker", "n_labels")]
-    rows = [
-        [str(row["worker"]), f"{row['n_labels']:,}", *(f"{row[name]:.3g}" for name in numbers)]
-        for row in table.iter_rows(named=True)
-    ]
-    print_table("Workers with the most numbers", ["worker", "numbers", *numbers], rows)
+    print_table("Workers", *fitted.result_.kind.door("worker_rows")(fitted.result_))
     say(f"written to {output}; new tasks: crowdwise predict {output} FEATURES")
 
 

@@ -46,7 +46,8 @@ Columns = Annotated[
     str | None,
     typer.Option(
         "--columns",
-        help="Which column is which: task=..,worker=..,label=..[,time=..,weight=..,duration=..,confidence=..,gold=..]",
+        help="Which column is which: task=..,worker=..,label=..[,time=..,weight=..,duration=..,confidence=..,gold=..]; "
+        "value=.. (or value_x=..,value_y=..) for numbers.",
         metavar="PAIRS",
         show_default=False,
     ),
@@ -93,6 +94,17 @@ Missing = Annotated[
 Rejected = Annotated[Refused, typer.Option("--rejected", help="Assignments that the requester rejected: keep or drop.")]
 
 
+KindOption = Annotated[
+    str | None,
+    typer.Option(
+        "--kind",
+        help="What the answers are: classes or numbers; by default the columns tell.",
+        metavar="NAME",
+        show_default=False,
+    ),
+]
+
+
 @dataclass(frozen=True)
 class Asked:
     """What was said about reading the votes; every field is an option of every command that reads votes."""
@@ -105,15 +117,17 @@ class Asked:
     predictions: Predictions = False
     rejected: Rejected = Refused.keep
     missing: Missing = None
+    kind: KindOption = None
 
     def read(self, votes: str) -> Reading:
         """The file, as it was asked for."""
         from ..core.intake.columns import parse_columns
+        from ..io.kind_of_columns import answer_roles
         from ..io.reading import read_all
 
         return read_all(
             votes,
-            columns=parse_columns(self.columns),
+            columns=parse_columns(self.columns, answer=answer_roles()),
             duplicates=self.duplicates.value,
             format=self.format,
             question=self.question,
@@ -121,6 +135,7 @@ class Asked:
             predictions=self.predictions,
             rejected=self.rejected.value,
             missing=tuple(self.missing or ()),
+            kind=self.kind,
         )
 
     def truth(self, path: Path | None, columns: str | None) -> pl.DataFrame | None:

@@ -8,9 +8,10 @@ from typing import TYPE_CHECKING, Annotated, Any
 import typer
 
 from ..aggregate.registry import DEFAULT
+from ..workers.short import bar
 from .loading import is_run, load
 from .options import Force, Gold, GoldColumns, Json, Level, Order, Params, Seed, parse_grades, parse_params
-from .terminal import bar, naming, print_json, print_table, progress, say, tell_ledger
+from .terminal import naming, print_json, print_table, progress, say, tell_ledger
 from .vote_options import USUAL, Asked, reads_votes
 
 if TYPE_CHECKING:
@@ -54,7 +55,7 @@ def workers(
 
     Given a folder, the method's own result is used and -m, -p and --columns are not needed.
     """
-    from ..io.store import refuse_to_overwrite
+    from ..io.beside import refuse_to_overwrite
     from ..workers.study import study
 
     if output is not None:
@@ -85,7 +86,7 @@ def obtain(
     """Votes, their result and gold: from a run folder, or by fitting the method to a file."""
     from ..aggregate import registry
     from ..core.result import Result
-    from ..io.votes import load_votes
+    from ..io.run_folder import load_votes
     from ..workers.agreement import check_grades
 
     if is_run(votes, asked):

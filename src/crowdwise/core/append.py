@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from dataclasses import replace
 from itertools import pairwise
-from typing import Any, TypeVar
+from typing import TYPE_CHECKING, Any, TypeVar
 
 import numpy as np
 import numpy.typing as npt
@@ -15,9 +15,11 @@ from .intake.repeats import Duplicates, resolve, told
 from .ledger import Ledger
 from .side_tables import joined
 from .vocabulary import Codes, widened
-from .votes import Votes
 
-V = TypeVar("V", bound=Votes[Any])
+if TYPE_CHECKING:
+    from .votes import Votes
+
+V = TypeVar("V", bound="Votes[Any]")
 I8 = npt.NDArray[np.int64]
 _FEW = 64
 

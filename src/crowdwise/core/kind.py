@@ -1,33 +1,36 @@
 """Kinds of answers: one record each. Everything that differs between kinds is asked of the record, nowhere by name.
 
-A kind is added by one module with its answers, its estimate and a `Kind`, and by one line in `BUILT_IN` (or, from
-outside, by an entry point of the group `crowdwise.kinds`, or by `register`). What belongs to rooms above (scores, the
-workers' picture, the sections of the report) is named as "module:function" and looked up when first asked for.
+A kind is added by one module with its answers, its estimate and a `Kind`, and by one line in kind_table.BUILT_IN (or,
+from outside, by an entry point of the group `crowdwise.kinds`, or by `register`). What belongs to rooms above (scores,
+the workers' picture, the sections of the report) is named as "module:function" and looked up when first asked for.
 """
 
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
-from importlib import import_module
 from typing import Any
+
+import polars as pl
 
 from .answers import Coder
 from .errors import ParameterError
+from .kind_table import Door, get, names, register, resolve
 from .votes import Votes
 
-Door = str | Callable[..., Any]
-BUILT_IN = {"classes": "crowdwise.kinds.classes:KIND", "numbers": "crowdwise.kinds.numbers:KIND"}
+__all__ = ["Door", "Kind", "get", "names", "register", "resolve"]
 
 
 @dataclass(frozen=True)
 class Kind:
     """What a kind of answer is.
 
-    `columns` are the columns of an answer with the names that files give them, best first; `told_by(header)` says which
-    of a file's columns these are when nobody said, or None; `coder(columns, **options)` reads them. `fallback` kinds
-    are taken where no other speaks up. `doors` lead to what other rooms do for this kind: describe, html, gold,
-    estimate, evaluate, study, page, flags, outlook.
+    `columns` are the columns of an answer with the names that files give them, best first (`more_roles`: further ones
+    it may have, `value_*`); `told_by(header)` says which of a file's columns these are when nobody said, or None, and
+    `fits(column)` whether what stands in one can be meant; `dtypes` are the types of the stored columns (names, unless
+    said);
+    `coder(columns, **options)` reads them. `doors` lead to what other rooms do for this kind: describe, html, estimate,
+    picture, model, infer, gold, evaluate, study, page.
     """
 
     name: str
@@ -39,6 +42,14 @@ class Kind:
     votes: type[Votes[Any]] = Votes
     told_by: Callable[[Sequence[str]], Mapping[str, str] | None] | None = None
     doors: Mapping[str, Door] = field(default_factory=dict)
+    more_roles: tuple[str, ...] = ()
+    fits: Callable[[pl.Series], bool] | None = None
+    dtypes: tuple[pl.DataType, ...] = ()
+
+    @property
+    def roles(self) -> tuple[str, ...]:
+        """Names of the answer's columns, those that parts may have included: value, value_*."""
+        return (*self.columns, *self.more_roles)
 
     def can(self, what: str) -> bool:
         """Whether there is a door of this name."""
@@ -49,43 +60,3 @@ class Kind:
         if what not in self.doors:
             raise ParameterError(f"{what} does not know {self.people}")
         return resolve(self.doors[what])
-
-
-_KINDS: dict[str, Kind] = {}
-
-
-def resolve(door: Door) -> Callable[..., Any]:
-    """The function behind "module:function"."""
-    if not isinstance(door, str):
-        return door
-    module, _, name = door.partition(":")
-    found: Callable[..., Any] = getattr(import_module(module), name)
-    return found
-
-
-def register(kind: Kind) -> Kind:
-    """Make a kind known; of one name the later one counts."""
-    _KINDS[kind.name] = kind
-    return kind
-
-
-def get(name: str) -> Kind:
-    """The kind of this name."""
-    if name not in _KINDS:
-        where = BUILT_IN.get(name) or _plugged_in().get(name)
-        if where is None:
-            raise ParameterError(f"there is no kind of answers {name!r}; there are {', '.join(names())}")
-        module, _, attribute = where.partition(":")
-        register(getattr(import_module(module), attribute))
-    return _KINDS[name]
-
-
-def names() -> list[str]:
-    """All kinds, those of plug-ins included."""
-    return list(dict.fromkeys([*BUILT_IN, *_KINDS, *_plugged_in()]))
-
-
-def _plugged_in() -> dict[str, str]:
-    from importlib.metadata import entry_points
-
-    return {ep.name: ep.value for ep in entry_points(group="crowdwise.kinds")}

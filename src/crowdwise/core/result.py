@@ -1,4 +1,4 @@
-"""Result: what a method found. Arrays and names; tables, inference on new tasks, saving and loading."""
+"""Result: what a method found. An estimate of every task, a picture of every worker, names; saving and loading."""
 
 from __future__ import annotations
 
@@ -13,22 +13,25 @@ import numpy as np
 import numpy.typing as npt
 import polars as pl
 
-from ..maths.ties import break_ties
+from .estimate import Estimate, WorkerPicture
+from .kind import Kind, get, resolve
+from .model import Model
+from .votes import Votes
 
 if TYPE_CHECKING:
-    from ..kinds.classes import Annotations
-    from ..plots import Plots
+    from types import ModuleType
 
 F8 = npt.NDArray[np.float64]
 
 
 @dataclass(frozen=True, eq=False, repr=False)
 class Result:
-    """Posterior, labels, class prior, confusion and skill of one fit.
+    """What one fit found, for any kind of answer.
 
-    `confusion[worker, true, observed]` has rows that sum to one; `counts` holds the (expected) numbers of labels
-    behind it. `gold[task]` marks the tasks whose truth the fit was given (None: it was given none); nothing that judges
-    the result counts them. `trace` is the objective of each iteration; it never falls within a `stage`.
+    What `estimate` (of the tasks) and `picture` (of the workers) hold is an attribute of the result too: for classes
+    posterior, labels, confidence, class_prior; skill, confusion; for numbers mean, low, high; bias, spread.
+    `gold[task]` marks the tasks whose truth the fit was given (None: it was given none); nothing that judges the result
+    counts them. `trace` is the objective of each iteration; it never falls within a `stage`.
 
     >>> import crowdwise as cw
     >>> votes = cw.Annotations.from_arrays([1, 1, 2], ["ann", "bob", "ann"], ["cat", "cat", "dog"])
@@ -40,17 +43,10 @@ class Result:
     params: Mapping[str, Any]
     tasks: pl.Series
     workers: pl.Series
-    classes: pl.Series
-    posterior: F8
-    class_prior: F8
-    skill: F8
-    skill_low: F8
-    skill_high: F8
+    estimate: Estimate
+    picture: WorkerPicture
     labels_per_task: npt.NDArray[np.int64]
     labels_per_worker: npt.NDArray[np.int64]
-    confusion: F8 | None = None
-    counts: F8 | None = None
-    difficulty: F8 | None = None
     gold: npt.NDArray[np.bool_] | None = None
     trace: F8 = field(default_factory=lambda: np.empty(0))
     stage: npt.NDArray[np.int64] = field(default_factory=lambda: np.empty(0, dtype=np.int64))
@@ -60,87 +56,65 @@ class Result:
     versions: Mapping[str, str] = field(default_factory=dict)
 
     def __post_init__(self) -> None:
+        self.estimate.freeze()
+        self.picture.freeze()
         for value in [*vars(self).values(), *self.extra.values()]:
             if isinstance(value, np.ndarray):
                 value.setflags(write=False)
 
+    def __getattr__(self, name: str) -> Any:
+        """What the estimate or the workers' picture has of this name."""
+        if not name.startswith("_") and name not in Result.__dataclass_fields__:
+            for part in (self.estimate, self.picture):
+                if hasattr(part, name):
+                    return getattr(part, name)
+            raise AttributeError(f"a result of {self.kind.people} has no {name!r}")
+        raise AttributeError(name)
+
     def __repr__(self) -> str:
         return (
             f"Result({self.method}: {len(self.tasks):,} tasks, {len(self.workers):,} workers, "
-            f"{len(self.classes):,} classes, mean confidence {self.mean_confidence:.3f})"
+            f"{self.estimate.summary()})"
         )
 
     def _repr_html_(self) -> str:
-        from ..plots import html
-
-        return html(self)
+        shown: str = resolve("crowdwise.plots:html")(self)
+        return shown
 
     @property
-    def plot(self) -> Plots:
+    def kind(self) -> Kind:
+        """What kind of answers the tasks have."""
+        return get(self.estimate.kind)
+
+    @property
+    def plot(self) -> Any:
         """Plots on matplotlib: `.workers()`, `.confusion(worker)`, `.calibration(truth)`, `.contested()`."""
-        from ..plots import Plots
-
-        return Plots(self)
-
-    # ---------------------------------------------------------------- what follows from the arrays
-    @cached_property
-    def labels(self) -> npt.NDArray[np.int32]:
-        """Code of the most probable class of each task; ties are broken by the method's seed."""
-        return break_ties(self.posterior, int(self.params.get("seed", 0)))
-
-    @cached_property
-    def confidence(self) -> F8:
-        """Probability of the most probable class."""
-        return np.asarray(self.posterior.max(axis=1))
-
-    @property
-    def mean_confidence(self) -> float:
-        """Mean confidence over tasks: the accuracy that the method expects of itself."""
-        return float(self.confidence.mean()) if len(self.confidence) else float("nan")
+        return resolve("crowdwise.plots:Plots")(self)
 
     @property
     def expected_accuracy(self) -> tuple[float, float, float] | None:
         """(mean, low, high): share of right labels, gold apart, with a 90 % interval; None where nobody learnt it.
 
         The default method learns it over many crowds with known truth. The mean confidence of other methods is their
-        own reckoning, mostly too high.
+        own claim, mostly too high.
         """
         found = self.extra.get("expected_accuracy")
         return None if found is None else (float(found["mean"]), float(found["low"]), float(found["high"]))
 
     @cached_property
-    def entropy(self) -> F8:
-        """Entropy of each task's posterior in nats."""
-        p = np.where(self.posterior > 0, self.posterior, 1.0)
-        return np.asarray(np.abs((self.posterior * np.log(p)).sum(axis=1)))
+    def model(self) -> Model[Any] | None:
+        """What the fit has learnt, ready to judge other votes; None where the method keeps nothing that could."""
+        made: Model[Any] | None = resolve(self.kind.doors["model"])(self) if self.kind.can("model") else None
+        return made
 
     # ---------------------------------------------------------------- tables
     def to_table(self) -> pl.DataFrame:
-        """One row a task: task, label, confidence, entropy, n_labels, p_<class>..."""
-        columns: dict[str, Any] = {
-            "task": self.tasks,
-            "label": self.classes.gather(self.labels),
-            "confidence": self.confidence,
-            "entropy": self.entropy,
-            "n_labels": self.labels_per_task,
-        }
-        if self.difficulty is not None:
-            columns["difficulty"] = self.difficulty
-        for code, name in enumerate(self.classes.cast(pl.String).to_list()):
-            columns[f"p_{name}"] = self.posterior[:, code]
-        return pl.DataFrame(columns)
+        """One row a task: task, what is believed of it, the number of its answers."""
+        return pl.DataFrame({"task": self.tasks, **self.estimate.table(self.labels_per_task)})
 
     def worker_table(self) -> pl.DataFrame:
-        """One row a worker: worker, n_labels, skill with its 95 % interval."""
-        return pl.DataFrame(
-            {
-                "worker": self.workers,
-                "n_labels": self.labels_per_worker,
-                "skill": self.skill,
-                "skill_low": self.skill_low,
-                "skill_high": self.skill_high,
-            }
-        )
+        """One row a worker: worker, n_labels, and their picture (for classes skill with its 95 % interval)."""
+        return pl.DataFrame({"worker": self.workers, "n_labels": self.labels_per_worker, **self.picture.table()})
 
     def confusion_table(self) -> pl.DataFrame:
         """One row a cell: worker, true, observed, p, n (expected number of labels); empty without a confusion."""
@@ -161,35 +135,59 @@ class Result:
         )
 
     # ---------------------------------------------------------------- new tasks, saving, loading
-    def infer(self, annotations: Annotations, *, unknown_workers: Literal["error", "average"] = "error") -> Result:
-        """Posteriors of new tasks labelled by known workers, with everything learnt held fixed.
+    def infer(self, annotations: Votes[Any], *, unknown_workers: Literal["error", "average"] = "error") -> Result:
+        """What the same workers' answers say of new tasks, with everything learnt held fixed.
 
         `unknown_workers="average"` treats workers never seen before as the crowd's average worker.
         """
-        from ..aggregate.infer import infer
-
-        return infer(self, annotations, unknown_workers)
+        found: Result = self.kind.door("infer")(self, annotations, unknown_workers)
+        return found
 
     def save(self, folder: str | Path, *, force: bool = False) -> None:
         """Write result.json, arrays.npz and the vocabularies; never over existing files without `force`."""
-        from ..io.store import save
-
-        save(self, Path(folder), force=force)
+        resolve("crowdwise.io.result_files:save")(self, Path(folder), force=force)
 
     @staticmethod
     def load(folder: str | Path) -> Result:
         """Read what `save` (or `crowdwise aggregate -o`) wrote."""
-        from ..io.store import load
+        found: Result = resolve("crowdwise.io.result_files:load")(Path(folder))
+        return found
 
-        return load(Path(folder))
+    if TYPE_CHECKING:
+        # What results of classes have through __getattr__.
+        @property
+        def posterior(self) -> F8: ...  # noqa: D102
+        @property
+        def class_prior(self) -> F8: ...  # noqa: D102
+        @property
+        def classes(self) -> pl.Series: ...  # noqa: D102
+        @property
+        def difficulty(self) -> F8 | None: ...  # noqa: D102
+        @property
+        def labels(self) -> npt.NDArray[np.int32]: ...  # noqa: D102
+        @property
+        def confidence(self) -> F8: ...  # noqa: D102
+        @property
+        def mean_confidence(self) -> float: ...  # noqa: D102
+        @property
+        def entropy(self) -> F8: ...  # noqa: D102
+        @property
+        def skill(self) -> F8: ...  # noqa: D102
+        @property
+        def skill_low(self) -> F8: ...  # noqa: D102
+        @property
+        def skill_high(self) -> F8: ...  # noqa: D102
+        @property
+        def confusion(self) -> F8 | None: ...  # noqa: D102
+        @property
+        def counts(self) -> F8 | None: ...  # noqa: D102
 
 
 def versions() -> dict[str, str]:
     """What a result was made with."""
-    from .. import __version__
-
+    package: ModuleType = sys.modules["crowdwise"]
     return {
-        "crowdwise": __version__,
+        "crowdwise": package.__version__,
         "numpy": np.__version__,
         "python": ".".join(map(str, sys.version_info[:3])),
     }

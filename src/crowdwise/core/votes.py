@@ -17,6 +17,7 @@ from .answers import Answers
 from .errors import DataError, ParameterError
 from .intake.coding import NUMBERS, Coded
 from .intake.repeats import Duplicates
+from .kind_table import get
 from .ledger import Ledger
 from .side_tables import SideTable, narrowed
 from .vocabulary import Codes, codes_of, recode
@@ -73,8 +74,6 @@ class Votes(Generic[A]):
     @property
     def kind(self) -> Kind:
         """What kind of answers these are."""
-        from .kind import get
-
         return get(self.answers.kind)
 
     def __repr__(self) -> str:

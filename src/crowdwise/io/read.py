@@ -15,7 +15,6 @@ from ..core.intake.columns import TRUTH, TRUTH_OPTION
 from ..core.intake.missing import asking, reads_like_missing
 from ..core.intake.repeats import Duplicates
 from ..core.vocabulary import as_series, quote
-from ..kinds.classes import Annotations
 from .formats.base import Multiple, Rejected
 from .formats.detect import detect
 from .reading import FORMATS, Reading, choose_columns, read_all
@@ -38,14 +37,18 @@ def read(
     classes: Any = None,
     unknown_classes: UnknownClasses = "error",
     missing: Sequence[str] = (),
-) -> Annotations:
-    """Annotations from a file: .csv, .tsv, .jsonl, .parquet (+ .gz, .zst), .xlsx, .npy (Snorkel's L), `-` for stdin.
+    kind: str | None = None,
+    order: Sequence[Any] | None = None,
+) -> Any:
+    """Votes from a file: .csv, .tsv, .jsonl, .parquet (+ .gz, .zst), .xlsx, .npy (Snorkel's L), `-` for stdin.
 
     Exports of labelling tools (Label Studio, Argilla, MTurk, Toloka, Prodigy, doccano, CVAT, ...) are recognised.
     `columns` maps task, worker, label (and time, weight, duration, confidence, gold, ...) to the file's names where
     they differ. `format="wide"` reads a table with one column per worker, whose first column names the task.
-    `missing` lists values that stand for nothing, such as R's "NA". `read_all` also returns the gold labels that the
-    file knows, and explains what it was taken for.
+    `missing` lists values that stand for nothing, such as R's "NA". What comes back are Annotations where the
+    answers are classes, and Votes where they are of another `kind`; without `kind` the columns tell. `order` names
+    classes that have an order from the lowest to the highest. `read_all` also returns the gold labels that the file
+    knows, and explains what it was taken for.
     """
     return read_all(
         path,
@@ -59,6 +62,8 @@ def read(
         classes=classes,
         unknown_classes=unknown_classes,
         missing=missing,
+        kind=kind,
+        order=order,
     ).annotations
 
 

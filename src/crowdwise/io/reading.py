@@ -6,24 +6,27 @@ import os
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from functools import partial
+from inspect import signature
 from pathlib import Path
 from typing import Any
 
 import polars as pl
 
+from ..core import kind as kinds
+from ..core.answers import Coder
 from ..core.errors import DataError, ParameterError
 from ..core.intake.coding import encode
 from ..core.intake.column import UnknownClasses
-from ..core.intake.columns import TAKEN, VOTE, choose, values
+from ..core.intake.columns import TAKEN, choose, values
 from ..core.intake.repeats import Duplicates
+from ..core.kind import Kind
 from ..core.ledger import Ledger
 from ..core.vocabulary import quote
-from ..kinds.class_answers import ClassCoder
-from ..kinds.classes import Annotations
 from .formats import FORMATS as EXPORTS
 from .formats import get
 from .formats.base import Ask, Control, Found, Item, Multiple, Rejected
 from .formats.detect import PLAIN, detect
+from .kind_of_columns import FALLBACK, roles, told
 from .numerals import respell, with_points
 from .snorkel import read_snorkel
 from .sources import Source, open_source, printable
@@ -38,13 +41,15 @@ FORMATS = (*TABLES, *EXPORTS)
 class Reading:
     """The votes of a file, how they were read, and what came with them.
 
+    `annotations` are the votes: Annotations where they are classes, Votes where they are of another kind.
+
     `format` and `why`: what the file was taken for; `question`: which of its questions; `columns`: our names to the
     file's. `gold` (task, label) is the truth that the file itself knows; `workers` (worker, source, group) says who
     is a human and who a model, where the file does. `items` goes through the tasks as the file has them, with ids and
     data, and `control` is the question in Label Studio's words; both for exports of Label Studio.
     """
 
-    annotations: Annotations
+    annotations: Any
     format: str
     why: str
     question: str | None = None
@@ -53,6 +58,18 @@ class Reading:
     workers: pl.DataFrame | None = None
     items: Callable[[], Iterator[Item]] | None = None
     control: Control | None = None
+
+    def usable_gold(self) -> tuple[pl.DataFrame | None, str | None]:
+        """The gold labels in the file itself, for a fit, and what to say of them.
+
+        Where a file knows the truth of every task, that is for judging, not for use.
+        """
+        if self.gold is None:
+            return None, None
+        if len(self.gold) >= self.annotations.n_tasks:
+            n = f"{len(self.gold):,}"
+            return None, f"the file knows the true label of all {n} tasks; it is left aside (see evaluate --truth)"
+        return self.gold, f"{len(self.gold):,} gold labels in the file itself are used; --gold FILE takes others"
 
 
 def read_all(
@@ -68,42 +85,70 @@ def read_all(
     classes: Any = None,
     unknown_classes: UnknownClasses = "error",
     missing: Sequence[str] = (),
+    kind: str | None = None,
+    order: Sequence[Any] | None = None,
 ) -> Reading:
     """Everything in a file of votes; `read` gives the annotations alone.
 
     `question`, `multiple`, `predictions` and `rejected` are for exports of labelling tools: which control, what to do
     with several labels in one answer ("join" makes "a|b" a class), whether models' predictions are votes, and whether
     assignments that the requester rejected stay in. `missing` lists values that stand for nothing, such as R's "NA".
+    `kind` says what kind of answers these are ("classes", "numbers"); without it the columns tell. `order` names the
+    classes from the lowest to the highest, where they have an order.
     """
     if format is not None and format not in FORMATS:
         raise ParameterError(f"format must be one of {', '.join(FORMATS)}, got {format!r}")
-    ask = Ask(question, columns or {}, multiple, predictions, rejected, missing)
+    ask = Ask(question, columns or {}, multiple, predictions, rejected, missing, kind)
     if format == "snorkel" or (format is None and str(path).endswith(".npy")):
         return Reading(read_snorkel(path, columns, classes), "snorkel", "the file's name ends in .npy")
-    where, kind, why, chosen, found = _find(path, format, ask)
+    where, name, why, chosen, found = _find(path, format, ask)
+    if kind is not None and kind != found.kind:
+        _take_as(found, kinds.get(kind), where)
+    record = kinds.get(found.kind)
+    own = {"classes": classes, "order": order}
+    if unknown_classes != "error":
+        own["unknown_classes"] = unknown_classes
+    coder = _coder(record, {key: value for key, value in own.items() if value is not None}, name, found, kind)
     try:
         coded = encode(
             found.columns,
-            partial(
-                ClassCoder,
-                classes=classes,
-                unknown_classes=unknown_classes,
-                respell=partial(respell, decimal_comma=found.decimal_comma) if kind in TABLES else None,
-            ),
+            coder,
             tasks=found.tasks,
             workers=found.all_workers,
             duplicates=duplicates,
             notes=found.notes,
-            missing=missing if kind != "wide" else (),
+            missing=missing if name != "wide" else (),
         )
     except DataError as error:
         raise DataError(f"{where}: {error}") from None
     ledger = _with(coded.ledger, found.dropped)
-    _refuse_empty(ledger, where, kind)
-    annotations = Annotations._of(replace(coded, ledger=ledger))
-    return Reading(
-        annotations, kind, why, found.question, chosen, found.gold, found.workers, found.items, found.control
-    )
+    _refuse_empty(ledger, where, name)
+    votes = record.votes._of(replace(coded, ledger=ledger))
+    if found.workers is not None and found.workers.width > 1:
+        votes = votes.about(workers=found.workers)
+    return Reading(votes, name, why, found.question, chosen, found.gold, found.workers, found.items, found.control)
+
+
+def _take_as(found: Found, record: Kind, where: str) -> None:
+    """Labels of an export or a wide table as answers of the kind that was asked for."""
+    if len(record.columns) != 1 or "label" not in found.columns:
+        raise DataError(f"{where} cannot be read as {record.people}")
+    found.columns[next(iter(record.columns))] = found.columns.pop("label")
+    found.kind = record.name
+
+
+def _coder(
+    record: Kind, own: Mapping[str, Any], name: str, found: Found, asked: str | None
+) -> Callable[[dict[str, Any]], Coder]:
+    """The kind's coder with what was said about its answers; what it does not know is refused."""
+    known = signature(record.coder).parameters
+    for option in own:
+        if option not in known:
+            raise ParameterError(f"{option} does not go with {record.people}")
+    more: dict[str, Any] = {"respell": None, "asked": asked is not None or name not in TABLES}
+    if name in TABLES:
+        more["respell"] = partial(respell, decimal_comma=found.decimal_comma)
+    return partial(record.coder, **own, **{key: value for key, value in more.items() if key in known})
 
 
 def _find(path: str | Path, format: str | None, ask: Ask) -> tuple[str, str, str, Mapping[str, str], Found]:
@@ -128,12 +173,17 @@ def _find_long(
     mapping = dict(ask.columns)
     if ask.question is not None:
         mapping.setdefault("label", ask.question)
-    chosen, notes = choose_columns(table, mapping, VOTE)
+    record, wanted, chosen, notes = _columns(table, mapping, ask.kind)
     frame = table.read(list(chosen.values()))
+    guessed = ask.kind is None and record.fits is not None and not mapping.keys() & set(wanted[2:])
+    if guessed and not all(record.fits(frame[chosen[role]]) for role in wanted[2:]):  # type: ignore[misc]
+        record, wanted, chosen, notes = _columns(table, mapping, FALLBACK)  # called a score, but no number
+        frame = table.read(list(chosen.values()))
     if table.decimal_comma:
-        frame = with_points(frame, [chosen[role] for role in ("time", "weight", *TAKEN) if role in chosen])
-    picked, more = values(frame, chosen, where, strict=mapping, missing=ask.missing)
-    found = Found(picked, notes=table.notes + notes + more, decimal_comma=table.decimal_comma)
+        numbers = ("time", "weight", *TAKEN, *(wanted[2:] if record.fits is not None else ()))
+        frame = with_points(frame, [chosen[role] for role in numbers if role in chosen])
+    picked, more = values(frame, chosen, where, strict=mapping, missing=ask.missing, wanted=wanted)
+    found = Found(picked, notes=table.notes + notes + more, decimal_comma=table.decimal_comma, kind=record.name)
     if "gold" in chosen:
         found.gold = _gold(frame, chosen, where)
     if {"source", "group"} & set(chosen):
@@ -143,6 +193,16 @@ def _find_long(
         )
     why = f"{why} with columns for {', '.join(chosen)}" if why == PLAIN else why
     return where, kind, why, chosen, found
+
+
+def _columns(
+    table: Table, mapping: Mapping[str, str], asked: str | None
+) -> tuple[Kind, tuple[str, ...], dict[str, str], tuple[str, ...]]:
+    """The kind of the answers, the roles of its columns, which column has which, and notes."""
+    record, named, notes = told(table.header, mapping, asked)
+    wanted = roles(record, named)
+    chosen, more = choose_columns(table, named, wanted)
+    return record, wanted, chosen, notes + more
 
 
 def choose_columns(

@@ -8,29 +8,18 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
+from ..core.estimate import Arrays, Part, Rules
 from ..core.vocabulary import quote
 from .npz import Header
 
-Arrays = Mapping[str, npt.NDArray[Any]]
-# name -> axes (n tasks, m workers, k classes, * any number), "f" numbers, "i" whole numbers or "b" yes and no, and what
-# they are:
-# shares sum to one over the last axis, amounts are not negative, skills lie in 0..1 or are unknown.
-ARRAYS = {
-    "posterior": ("nk", "f", "shares"),
-    "class_prior": ("k", "f", "shares"),
-    "skill": ("m", "f", "skills"),
-    "skill_low": ("m", "f", "skills"),
-    "skill_high": ("m", "f", "skills"),
+# What every result has, by the rules of core/estimate.py; its kind's estimate and picture bring theirs.
+COMMON: Rules = {
     "labels_per_task": ("n", "i", "amounts"),
     "labels_per_worker": ("m", "i", "amounts"),
-    "confusion": ("mkk", "f", "shares"),
-    "counts": ("mkk", "f", "amounts"),
-    "difficulty": ("n", "f", "any"),
     "gold": ("n", "b", "any"),
     "trace": ("*", "f", "any"),
     "stage": ("*", "i", "any"),
 }
-NEEDED = tuple(ARRAYS)[:7]
 EXTRA = "extra."
 # What is read again of a method's own arrays; those of other names may be anything.
 EXTRAS = {
@@ -49,53 +38,68 @@ EXTRAS = {
     "log_weight": ("*", "f", "any"),
     "classifier": ("nk", "f", "shares"),
 }
-_RULES = ARRAYS | {f"{EXTRA}{name}": rule for name, rule in EXTRAS.items()}
 _KINDS = {"f": "fiu", "i": "iu", "b": "b"}
+_TYPES = {"f": np.float64, "i": np.int64, "b": np.bool_}
 _MAPPINGS = ("params", "versions", "extra")
 
 
-def check_headers(headers: Mapping[str, Header], sizes: Mapping[str, int]) -> Mapping[str, Header]:
-    """The arrays, all of them; raises ValueError where one is missing, strange, of wrong shape or type, or a bomb."""
-    for name in NEEDED:
-        if name not in headers:
-            raise ValueError(f"the array {name} is missing")
-    for name, header in headers.items():
-        axes, kind, _ = _RULES.get(name, ("", "", ""))
-        if not axes and not name.startswith(EXTRA):
-            raise ValueError(f"{quote([name])} is no array of a result")
-        if axes and header.dtype.kind not in _KINDS[kind]:
-            raise ValueError(f"{name} holds {header.dtype} values")
-        wanted = tuple(sizes.get(axis, -1) for axis in axes)
-        fits = len(header.shape) == len(axes) and all(w in (-1, s) for w, s in zip(wanted, header.shape, strict=True))
-        if axes and not fits:
-            said = tuple("any" if w < 0 else w for w in wanted)
-            raise ValueError(f"{name} has shape {header.shape}, not {said}".replace("'", ""))
-        if (not axes or "*" in axes) and header.is_bomb:
-            raise ValueError(f"{name} would unpack to {header.size:,} bytes, {header.size // header.packed:,} times")
-    return headers
+class Held:
+    """The rules that the arrays of a result of some kind are held to."""
 
+    def __init__(self, *parts: type[Part]) -> None:
+        self.arrays: dict[str, tuple[str, str, str]] = dict(COMMON)
+        self.needed = ["labels_per_task", "labels_per_worker"]
+        for part in parts:
+            self.arrays |= part.rules
+            self.needed += part.needed
+        self.rules = self.arrays | {f"{EXTRA}{name}": rule for name, rule in EXTRAS.items()}
 
-def check_values(arrays: Arrays, sizes: Mapping[str, int]) -> None:
-    """Raise ValueError where shares, skills or amounts are none."""
-    for name, values in arrays.items():
-        what = _RULES.get(name, ("", "", "any"))[2]
-        if what == "any" or not values.size:
-            continue
-        if what == "skills":
-            if not ((values >= 0) & (values <= 1) | np.isnan(values)).all():
-                raise ValueError(f"{name} holds numbers outside 0..1")
-            continue
-        if not (np.isfinite(values) & (values >= 0)).all():
-            raise ValueError(f"{name} holds numbers that are negative or none at all")
-        if what == "shares" and np.abs(values.sum(axis=-1, dtype=np.float64) - 1).max() > 1e-5:
-            raise ValueError(f"{name} has rows that do not sum to one")
-    if sizes["n"] and not sizes["k"]:
-        raise ValueError("there are tasks but no classes")
+    def check_headers(self, headers: Mapping[str, Header], sizes: Mapping[str, int]) -> Mapping[str, Header]:
+        """The arrays, all of them; raises ValueError where one is missing, strange, of wrong shape or type, a bomb."""
+        for name in self.needed:
+            if name not in headers:
+                raise ValueError(f"the array {name} is missing")
+        for name, header in headers.items():
+            axes, kind, _ = self.rules.get(name, ("", "", ""))
+            if not axes and not name.startswith(EXTRA):
+                raise ValueError(f"{quote([name])} is no array of a result")
+            if axes and header.dtype.kind not in _KINDS[kind]:
+                raise ValueError(f"{name} holds {header.dtype} values")
+            wanted = tuple(sizes.get(axis, -1) for axis in axes)
+            fits = len(header.shape) == len(axes) and all(
+                w in (-1, s) for w, s in zip(wanted, header.shape, strict=True)
+            )
+            if axes and not fits:
+                said = tuple("any" if w < 0 else w for w in wanted)
+                raise ValueError(f"{name} has shape {header.shape}, not {said}".replace("'", ""))
+            if (not axes or "*" in axes) and header.is_bomb:
+                raise ValueError(
+                    f"{name} would unpack to {header.size:,} bytes, {header.size // header.packed:,} times"
+                )
+        return headers
 
+    def check_values(self, arrays: Arrays, sizes: Mapping[str, int]) -> None:
+        """Raise ValueError where shares, skills, amounts or finite numbers are none."""
+        for name, values in arrays.items():
+            what = self.rules.get(name, ("", "", "any"))[2]
+            if what == "any" or not values.size:
+                continue
+            if what == "skills":
+                if not ((values >= 0) & (values <= 1) | np.isnan(values)).all():
+                    raise ValueError(f"{name} holds numbers outside 0..1")
+            elif what == "finite":
+                if not np.isfinite(values).all():
+                    raise ValueError(f"{name} holds numbers that are none")
+            elif not (np.isfinite(values) & (values >= 0)).all():
+                raise ValueError(f"{name} holds numbers that are negative or none at all")
+            elif what == "shares" and np.abs(values.sum(axis=-1, dtype=np.float64) - 1).max() > 1e-5:
+                raise ValueError(f"{name} has rows that do not sum to one")
+        if sizes["n"] and not sizes.get("k", 1):
+            raise ValueError("there are tasks but no classes")
 
-def as_table_says(name: str, values: npt.NDArray[Any]) -> npt.NDArray[Any]:
-    """The array in the type that a result has it in."""
-    return values.astype({"f": np.float64, "i": np.int64, "b": np.bool_}[ARRAYS[name][1]], copy=False)
+    def as_table_says(self, name: str, values: npt.NDArray[Any]) -> npt.NDArray[Any]:
+        """The array in the type that a result has it in."""
+        return values.astype(_TYPES[self.arrays[name][1]], copy=False)
 
 
 def check_facts(about: Mapping[str, Any]) -> dict[str, Any]:

@@ -11,13 +11,15 @@ import numpy.typing as npt
 import polars as pl
 
 from ..core.answers import Answers, Coder
-from ..core.errors import ParameterError
+from ..core.errors import DataError, ParameterError
 from ..core.intake.column import Column, Respell, UnknownClasses
 from ..core.intake.missing import questions
-from ..core.vocabulary import Codes, sorted_vocabulary, widened
+from ..core.vocabulary import NUMERAL, Codes, as_series, lookup, quote, sorted_vocabulary, spelt_like, widened
 from ..core.votes import frozen
 
 Mask = npt.NDArray[np.bool_]
+# More different whole numbers than this, close together, are seldom classes.
+MANY = 12
 
 
 @dataclass(frozen=True, eq=False)
@@ -64,7 +66,10 @@ class Classes(Answers):
 
 
 class ClassCoder(Coder):
-    """A column of labels; `classes` are all there may be, `respell` gives the distinct labels another spelling."""
+    """A column of labels; `classes` are all there may be, `respell` gives the distinct labels another spelling.
+
+    `asked`: whether somebody said that these are classes. If not, fractions are refused: they may be numbers.
+    """
 
     def __init__(
         self,
@@ -74,11 +79,13 @@ class ClassCoder(Coder):
         unknown_classes: UnknownClasses = "error",
         respell: Respell | None = None,
         order: Sequence[Any] | None = None,
+        asked: bool = True,
     ) -> None:
         if unknown_classes not in ("error", "drop"):
             raise ParameterError(f"unknown_classes must be error or drop, got {unknown_classes!r}")
         self.column = Column.of(columns.pop("label"), "label")
         self.classes, self.policy, self.respell, self.order = classes, unknown_classes, respell, order
+        self.asked = asked or classes is not None or order is not None
         self.said: tuple[str, ...] = ()
 
     @property
@@ -96,7 +103,9 @@ class ClassCoder(Coder):
     def admit(self, keep: Mask, dropped: dict[str, int]) -> Mask | None:
         """Rows whose class is among the given ones."""
         if self.respell is not None:
-            self.said = self.column.respelt(self.respell)
+            self.said += self.column.respelt(self.respell)
+        if not self.asked:
+            self.said += or_numbers(self.column.vocabulary)
         if self.classes is None:
             return None
         return self.column.recode(sorted_vocabulary(self.classes, "label"), keep, dropped, self.policy)
@@ -113,10 +122,34 @@ class ClassCoder(Coder):
         return self.said + questions(answers.classes, answers.label) + self.column.lost()
 
 
+def or_numbers(labels: pl.Series) -> tuple[str, ...]:
+    """A note where labels may be numbers; where some of them are fractions, an error that names both readings."""
+    if labels.dtype == pl.String:
+        texts = labels.str.strip_chars()
+        if not len(labels) or not bool(texts.str.contains(NUMERAL).all()):
+            return ()
+        numbers = texts.str.replace(",", ".", literal=True).cast(pl.Float64, strict=False)
+    else:
+        numbers = labels.cast(pl.Float64)
+    if not len(numbers) or numbers.null_count():
+        return ()
+    broken = numbers.filter(numbers != numbers.round())
+    if len(broken):
+        raise DataError(
+            f"the labels are numbers with fractions, such as {broken[0]:g}; say --kind numbers to read numbers, or "
+            "--kind classes to read each as a class (in Python: kind=)"
+        )
+    low, high = float(numbers.min()), float(numbers.max())  # type: ignore[arg-type]
+    if len(numbers) <= MANY or high - low >= 2 * len(numbers):
+        return ()
+    return (
+        f"{len(numbers)} different whole numbers from {low:g} to {high:g} are read as classes; if they are numbers, "
+        "say --kind numbers (in Python: kind='numbers')",
+    )
+
+
 def in_order(order: Sequence[Any], classes: pl.Series) -> Codes:
     """Codes of the classes from the lowest to the highest; every class must be named, and once."""
-    from ..core.vocabulary import as_series, lookup, quote, spelt_like
-
     names = spelt_like(as_series(order, "order"), classes)
     codes, known = lookup(classes, names)
     if not known.all():

@@ -228,5 +228,17 @@ KIND = Kind(
     doors={
         "describe": "crowdwise.kinds.describe:describe",
         "html": "crowdwise.plots.notebook:annotations_html",
+        "model": "crowdwise.aggregate.models:model_of",
+        "infer": "crowdwise.aggregate.infer:infer",
+        "estimate": "crowdwise.kinds.class_estimate:ClassPosterior",
+        "picture": "crowdwise.kinds.class_estimate:ClassWorkers",
+        "sentences": "crowdwise.scoring.sentences:sentences",
+        "worker_rows": "crowdwise.workers.short:worker_rows",
+        "calibrate": "crowdwise.scoring.calibrate:calibrate",
+        "flags": "crowdwise.workers.study:flags_of",
+        "show": "crowdwise.scoring.shown:show_classes",
+        "inspect": "crowdwise.scoring.inspected:inspect_classes",
+        "compare": "crowdwise.scoring.compare:compare_classes",
+        "evaluate": "crowdwise.scoring.evaluate:evaluate_classes",
     },
 )

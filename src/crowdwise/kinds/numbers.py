@@ -166,6 +166,18 @@ def told_by(header: Sequence[str]) -> Mapping[str, str] | None:
     return None
 
 
+def fits(column: pl.Series) -> bool:
+    """Whether a column holds numbers, or nothing but a few other texts."""
+    if column.dtype.is_numeric():
+        return True
+    if column.dtype != pl.String:
+        return False
+    plain = column.str.strip_chars().str.replace(",", ".", literal=True)
+    full = (plain != "").fill_null(False)
+    read = plain.cast(pl.Float64, strict=False).is_not_null() & full
+    return bool(full.any()) and int(read.sum()) >= 0.8 * int(full.sum())
+
+
 def number_votes(
     task: Any,
     worker: Any,
@@ -208,5 +220,21 @@ KIND = Kind(
     default="combined",
     answers_word="numbers",
     told_by=told_by,
-    doors={},
+    more_roles=(f"{PART}*",),
+    fits=fits,
+    dtypes=(pl.Float64(), pl.Int64()),
+    doors={
+        "describe": "crowdwise.kinds.describe:describe_numbers",
+        "html": "crowdwise.plots.notebook:votes_html",
+        "model": "crowdwise.aggregate.numbers.model:model_of",
+        "infer": "crowdwise.aggregate.numbers.model:infer",
+        "estimate": "crowdwise.kinds.number_estimate:NumberEstimate",
+        "picture": "crowdwise.kinds.number_estimate:NumberWorkers",
+        "sentences": "crowdwise.scoring.sentences:number_sentences",
+        "worker_rows": "crowdwise.workers.short:number_rows",
+        "show": "crowdwise.scoring.shown:show_numbers",
+        "inspect": "crowdwise.scoring.inspected:inspect_numbers",
+        "compare": "crowdwise.scoring.compare_numbers:compare",
+        "evaluate": "crowdwise.scoring.evaluate_numbers:evaluate",
+    },
 )

@@ -28,8 +28,8 @@ _HOMES = {
     "TensorBoard": "training.callbacks",
     "CrowdClassifier": "classifier",
     "CrowdRegressor": "regressor",
-    "NumberCrowd": "feeding.numbers",
-    "NumberMethod": "number_method",
+    "NumberCrowd": "numbers.crowd",
+    "NumberMethod": "numbers.method",
     "Choice": "choice",
     "choose": "choice",
 }
@@ -40,10 +40,10 @@ if TYPE_CHECKING:
     from .feeding.batch import CrowdBatch
     from .feeding.crowd import Crowd
     from .feeding.data import CrowdData
-    from .feeding.numbers import NumberCrowd
     from .method import CrowdMethod, CrowdModel, Defaults, Output
     from .nets import Frozen, make_net
-    from .number_method import NumberMethod
+    from .numbers.crowd import NumberCrowd
+    from .numbers.method import NumberMethod
     from .regressor import CrowdRegressor
     from .training.callbacks import Callback, JsonLines, TensorBoard
     from .training.history import History

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from pathlib import Path
-from typing import Any, Literal, Self
+from typing import Annotated, Any, Literal, Self
 
 import numpy as np
 import numpy.typing as npt
@@ -15,7 +15,10 @@ from torch import nn
 
 from ..aggregate.registry import learner
 from ..core.errors import DataError, ParameterError
+from ..core.kind import resolve
+from ..core.params import Count, Whole, check_given
 from ..core.result import Result
+from ..core.rules import AtLeast, Below
 from ..core.vocabulary import lookup, quote
 from ..kinds.classes import Annotations
 from .estimator import not_fitted
@@ -25,6 +28,7 @@ from .feeding.votes import annotations_for
 from .fitting import Fitting
 from .fitting import method_class as method_class  # they have always been found here
 from .fitting import method_parameters as method_parameters
+from .method import Rate
 from .methods.known_confusion import aligned
 from .outcome import outcome
 from .training.callbacks import Callback
@@ -58,23 +62,23 @@ class CrowdClassifier(Fitting):
         method: str = "max_mig",
         *,
         params: Mapping[str, Any] | None = None,
-        epochs: int | None = None,
-        batch_size: int | None = None,
-        lr: float | None = None,
-        worker_lr: float | None = None,
-        weight_decay: float | None = None,
-        validation: float = 0.15,
+        epochs: Count | None = None,
+        batch_size: Count | None = None,
+        lr: Rate | None = None,
+        worker_lr: Rate | None = None,
+        weight_decay: Rate | None = None,
+        validation: Annotated[float, AtLeast(0), Below(1)] = 0.15,
         criterion: Kind = "likelihood",
-        patience: int | None = None,
+        patience: Count | None = None,
         refit: bool = False,
         balance: bool = False,
-        device: str = "cpu",
+        device: str | torch.device = "cpu",
         fabric: Any = None,
         callbacks: Sequence[Callback] = (),
         folder: str | Path | None = None,
-        every: int | None = None,
+        every: Count | None = None,
         resume: bool = False,
-        seed: int = 0,
+        seed: Whole = 0,
     ) -> None:
         self.net, self.method, self.params = net, method, params
         self.epochs, self.batch_size = epochs, batch_size
@@ -89,6 +93,7 @@ class CrowdClassifier(Fitting):
 
         y may also be a wide matrix, one column a worker (missing: nan or -1), or one label a row.
         """
+        check_given(type(self), self.get_params())
         self._method_class()  # of the wrong kind: said before anything is read
         x = as_features(X)
         n = len(x)  # type: ignore[arg-type]
@@ -188,15 +193,12 @@ class CrowdClassifier(Fitting):
     # ---------------------------------------------------------------- saving
     def save(self, folder: str | Path, *, force: bool = False) -> None:
         """Weights, names and the result, without pickle."""
-        from .store import save
-
-        save(self, Path(folder), force=force)
+        resolve("crowdwise.learn.store:save")(self, Path(folder), force=force)
 
     @classmethod
     def load(cls, folder: str | Path, net: nn.Module | None = None) -> CrowdClassifier:
         """What `save` wrote; `net` is needed again when it was a Module of your own."""
-        from .store import load
-
-        return load(Path(folder), net)
+        loaded: CrowdClassifier = resolve("crowdwise.learn.store:load")(Path(folder), net)
+        return loaded
 
     result_: Result

@@ -5,7 +5,6 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from copy import deepcopy
 from importlib import import_module
-from inspect import signature
 from pathlib import Path
 from typing import Any, ClassVar
 
@@ -14,6 +13,7 @@ from torch import nn
 
 from ..aggregate.registry import learner
 from ..core.errors import ParameterError
+from ..core.params import Param, of
 from .estimator import Estimator
 from .feeding.crowd import Rows
 from .feeding.data import CrowdData
@@ -44,7 +44,7 @@ class Fitting(Estimator):
     validation: float
     patience: int | None
     refit: bool
-    device: str
+    device: str | torch.device
     fabric: Any
     callbacks: Sequence[Callback]
     folder: str | Path | None
@@ -160,10 +160,9 @@ class Fitting(Estimator):
             ) from None
 
 
-def method_parameters(cls: type[Method]) -> dict[str, tuple[str, Any]]:
-    """The hyper-parameters of a method by name: type as written, and default."""
-    found = signature(cls.__init__).parameters
-    return {n: (str(p.annotation), p.default) for n, p in found.items() if n not in ("self", "crowd", "n_features")}
+def method_parameters(cls: type[Method]) -> dict[str, Param]:
+    """The hyper-parameters of a method by name."""
+    return {name: param for name, param in of(cls).items() if name not in ("crowd", "n_features")}
 
 
 def method_class(name: str) -> type[Method]:

@@ -10,6 +10,7 @@ import torch
 from torch import Tensor
 
 from ..core.result import Result, versions
+from ..kinds.class_estimate import class_result
 from ..kinds.classes import Annotations
 from ..maths.skill import worker_skill
 from .feeding.crowd import Crowd
@@ -41,7 +42,7 @@ def outcome(fitted: CrowdClassifier, votes: Annotations, data: CrowdData) -> Res
     history = fitted.history_
     # Given matrices are the result's own confusion; they are no number to write beside the others.
     plain = {name: value for name, value in (fitted.params or {}).items() if name != "confusion"}
-    return Result(
+    return class_result(
         method=fitted.method,
         params={**plain, "seed": fitted.seed, "epochs": len(history)},
         tasks=fitted.tasks_.gather(order),

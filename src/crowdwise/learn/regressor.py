@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from pathlib import Path
-from typing import Any, Literal, Self, cast
+from typing import Annotated, Any, Literal, Self, cast
 
 import numpy as np
 import numpy.typing as npt
@@ -15,19 +15,24 @@ from scipy.stats import norm
 from torch import nn
 
 from ..core.errors import DataError, ParameterError
+from ..core.kind import resolve
+from ..core.params import Count, Whole, check_given
+from ..core.result import Result
+from ..core.rules import AtLeast, Below
 from ..core.vocabulary import lookup, quote
 from ..kinds.numbers import PART
 from .estimator import not_fitted
 from .feeding.crowd import Rows
 from .feeding.data import CrowdData, FeatureError, as_features
-from .feeding.numbers import NumberCrowd, Units, numbers_for, pulled_in
 from .fitting import Fitting
-from .lines import Lines, gap_of, truth
-from .number_method import NumberMethod
-from .number_outcome import task_table, worker_lines
+from .method import Rate
+from .numbers.crowd import NumberCrowd, Units, numbers_for, pulled_in
+from .numbers.lines import Lines, gap_of, truth
+from .numbers.method import NumberMethod
+from .numbers.outcome import outcome
+from .numbers.selection import HeldOutNumbers
 from .training.callbacks import Callback
 from .training.loop import Criterion
-from .training.number_selection import HeldOutNumbers
 from .training.selection import hold_out
 from .training.sweep import sweep_answers
 
@@ -59,21 +64,21 @@ class CrowdRegressor(Fitting):
         method: str = "gaussian_net",
         *,
         params: Mapping[str, Any] | None = None,
-        epochs: int | None = None,
-        batch_size: int | None = None,
-        lr: float | None = None,
-        worker_lr: float | None = None,
-        weight_decay: float | None = None,
-        validation: float = 0.15,
-        patience: int | None = None,
+        epochs: Count | None = None,
+        batch_size: Count | None = None,
+        lr: Rate | None = None,
+        worker_lr: Rate | None = None,
+        weight_decay: Rate | None = None,
+        validation: Annotated[float, AtLeast(0), Below(1)] = 0.15,
+        patience: Count | None = None,
         refit: bool = False,
-        device: str = "cpu",
+        device: str | torch.device = "cpu",
         fabric: Any = None,
         callbacks: Sequence[Callback] = (),
         folder: str | Path | None = None,
-        every: int | None = None,
+        every: Count | None = None,
         resume: bool = False,
-        seed: int = 0,
+        seed: Whole = 0,
     ) -> None:
         self.net, self.method, self.params = net, method, params
         self.epochs, self.batch_size = epochs, batch_size
@@ -88,6 +93,7 @@ class CrowdRegressor(Fitting):
 
         y may also be a wide matrix, one column a worker (missing: nan), or one number a row.
         """
+        check_given(type(self), self.get_params())
         self._method_class()  # of the wrong kind: said before anything is read
         x = as_features(X)
         n = len(x)  # type: ignore[arg-type]
@@ -105,8 +111,7 @@ class CrowdRegressor(Fitting):
         model = self._lines()
         if model is not None and self.gap_ is None:
             self.gap_ = model.gap.numpy()
-        self.estimate_ = task_table(self, value, crowd, self._lines())
-        self.lines_ = worker_lines(self, value, crowd, self._lines())
+        self.result_ = outcome(self, value, crowd, self._lines())
         return self
 
     def _n_outputs(self) -> int:
@@ -179,14 +184,14 @@ class CrowdRegressor(Fitting):
         return float(np.mean(1 - left / np.maximum(all_of_it, 1e-300)))
 
     def worker_table(self) -> pl.DataFrame:
-        """worker, n_labels, bias, slope, spread (by part where an answer has several), most labels first.
+        """worker, n_labels, bias, spread, slope, weight (by part where an answer has several).
 
         Against what the crowd's mean worker would say: slopes have mean one and biases mean zero. `bias` is at a
-        middling number, in the crowd's units, like `spread`; nan is what a method does not know.
+        middling number, in the crowd's units, like `spread`.
         """
-        if not hasattr(self, "lines_"):
+        if not hasattr(self, "result_"):
             raise not_fitted("CrowdRegressor")
-        return self.lines_.sort("n_labels", descending=True, maintain_order=True)
+        return self.result_.worker_table()
 
     def column(self, name: str) -> list[str]:
         """A column's name for each part of an answer."""
@@ -239,16 +244,13 @@ class CrowdRegressor(Fitting):
     # ---------------------------------------------------------------- saving
     def save(self, folder: str | Path, *, force: bool = False) -> None:
         """Weights, names and tables, without pickle."""
-        from .number_store import save
-
-        save(self, Path(folder), force=force)
+        resolve("crowdwise.learn.numbers.store:save")(self, Path(folder), force=force)
 
     @classmethod
     def load(cls, folder: str | Path, net: nn.Module | None = None) -> CrowdRegressor:
         """What `save` wrote; `net` is needed again when it was a Module of your own."""
-        from .number_store import load
-
-        return load(Path(folder), net)
+        loaded: CrowdRegressor = resolve("crowdwise.learn.numbers.store:load")(Path(folder), net)
+        return loaded
 
     def __sklearn_tags__(self) -> Any:
         from sklearn.utils import InputTags, RegressorTags, Tags, TargetTags
@@ -264,5 +266,4 @@ class CrowdRegressor(Fitting):
     workers_: pl.Series
     parts_: tuple[str, ...]
     units_: Units
-    estimate_: pl.DataFrame
-    lines_: pl.DataFrame
+    result_: Result

@@ -18,7 +18,9 @@ from ..core.faults import first_line
 from ..core.result import Result
 from ..core.vocabulary import quote
 from ..io.parquet import NAMES, read_columns
-from ..io.store import read_json
+from ..io.result_files import read_json
+from ..io.run_folder import Run
+from ..kinds.classes import Annotations
 from .estimator import not_fitted
 from .feeding.crowd import Crowd
 from .method import CrowdModel
@@ -30,18 +32,17 @@ if TYPE_CHECKING:
     from .fitting import Fitting
 
 FORMAT = 2
-_FILES = ("classifier.json", "model.safetensors", "rows.parquet")
+FILES = ("classifier.json", "model.safetensors", "rows.parquet")
 _PLAIN = ("method", "epochs", "batch_size", "lr", "worker_lr", "weight_decay", "validation", "criterion", "patience",
           "refit", "balance", "seed")  # fmt: skip
 
 
-def save(fitted: CrowdClassifier, folder: Path, *, force: bool = False) -> None:
-    """Write a fitted classifier; never over existing files without `force`."""
+def save(fitted: CrowdClassifier, folder: Path, *, force: bool = False, votes: Annotations | None = None) -> None:
+    """Write a fitted classifier as a run, with its votes where they are given; never over one without `force`."""
     if not hasattr(fitted, "model_"):
         raise not_fitted("CrowdClassifier")
     if (folder / "classifier.json").exists() and not force:
         raise DataError(f"{folder} already holds a classifier; choose another folder or force it")
-    fitted.result_.save(folder, force=force)
     facts = {
         "format": FORMAT,
         "net": fitted.net if isinstance(fitted.net, str) else None,
@@ -56,16 +57,19 @@ def save(fitted: CrowdClassifier, folder: Path, *, force: bool = False) -> None:
         text = json.dumps(facts, indent=1)
     except TypeError as error:
         raise ParameterError(f"a parameter of the method cannot be written as JSON ({error})") from None
-    # The order of the features' rows, which may differ from the sorted tasks of the Result.
-    fitted.tasks_.to_frame("task").write_parquet(folder / "rows.parquet")
-    state = fitted.model_.state_dict()
-    save_tensors(state, folder / "model.safetensors")
-    (folder / "classifier.json").write_text(text, encoding="utf-8")
+
+    def more(new: Path) -> None:
+        # The order of the features' rows, which may differ from the sorted tasks of the Result.
+        fitted.tasks_.to_frame("task").write_parquet(new / "rows.parquet")
+        save_tensors(fitted.model_.state_dict(), new / "model.safetensors")
+        (new / "classifier.json").write_text(text, encoding="utf-8")
+
+    Run(fitted.result_, votes, fitted.history_.to_table()).save(folder, force=force, more=more, names=FILES)
 
 
 def load(folder: Path, net: nn.Module | None = None) -> CrowdClassifier:
     """Read what `save` wrote."""
-    missing = [name for name in _FILES if not (folder / name).is_file()]
+    missing = [name for name in FILES if not (folder / name).is_file()]
     if missing:
         raise DataError(f"{folder} holds no readable classifier ({missing[0]} is missing)")
     facts = read_json(folder / "classifier.json")

@@ -13,8 +13,8 @@ from dataclasses import dataclass
 import numpy as np
 import numpy.typing as npt
 
-from ..kinds.classes import Annotations
 from .logspace import normalise_rows
+from .rows import LabelRows
 
 F8 = npt.NDArray[np.float64]
 # Rows from which the compiled kernel pays for its import.
@@ -37,7 +37,7 @@ class Slope:
 
 
 def ability_pass(
-    votes: Annotations,
+    votes: LabelRows,
     ability: F8,
     easiness: F8,
     gold: npt.NDArray[np.int32] | None = None,
@@ -52,7 +52,7 @@ def ability_pass(
     return _compiled(votes, ability, easiness, gold) if compiled else _plain(votes, ability, easiness, gold)
 
 
-def _compiled(votes: Annotations, ability: F8, easiness: F8, gold: npt.NDArray[np.int32] | None) -> Slope:
+def _compiled(votes: LabelRows, ability: F8, easiness: F8, gold: npt.NDArray[np.int32] | None) -> Slope:
     from .kernels.ability import sweep
 
     posterior = np.empty((votes.n_tasks, votes.n_classes))
@@ -71,7 +71,7 @@ def _compiled(votes: Annotations, ability: F8, easiness: F8, gold: npt.NDArray[n
     return Slope(posterior, float(total), *slopes)
 
 
-def _plain(votes: Annotations, ability: F8, easiness: F8, gold: npt.NDArray[np.int32] | None) -> Slope:
+def _plain(votes: LabelRows, ability: F8, easiness: F8, gold: npt.NDArray[np.int32] | None) -> Slope:
     n, k = votes.n_tasks, votes.n_classes
     ease = np.exp(easiness)[votes.task]
     mine = ability[votes.worker]

@@ -21,7 +21,7 @@ from .logspace import normalise_rows, segment_sum
 from .order import offsets
 
 if TYPE_CHECKING:
-    from ..kinds.classes import Annotations
+    from .rows import LabelRows
 
 F8 = npt.NDArray[np.float64]
 I8 = npt.NDArray[np.int64]
@@ -56,7 +56,7 @@ class Edges:
     worker_offsets: I8
 
     @classmethod
-    def of(cls, annotations: Annotations) -> Edges:
+    def of(cls, annotations: LabelRows) -> Edges:
         """The votes of each worker on each task, repeated and weighted votes added up."""
         task, worker = annotations.task.astype(np.int64), annotations.worker.astype(np.int64)
         new = np.ones(len(task), dtype=bool)

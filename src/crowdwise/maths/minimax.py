@@ -12,9 +12,9 @@ from typing import TYPE_CHECKING
 import numpy as np
 import numpy.typing as npt
 
-from ..kinds.classes import Annotations
 from .kernels import COMPILED_FROM
 from .logspace import normalise_rows, segment_sum
+from .rows import LabelRows
 
 if TYPE_CHECKING:
     from scipy.sparse import csr_array
@@ -39,7 +39,7 @@ class Logits:
 
 
 def minimax_pass(
-    votes: Annotations,
+    votes: LabelRows,
     worker: F8,
     task: F8 | None,
     gold: npt.NDArray[np.int32] | None = None,
@@ -57,7 +57,7 @@ def minimax_pass(
 
 
 def _plain(
-    votes: Annotations, worker: F8, task: F8 | None, gold: npt.NDArray[np.int32] | None, posterior: F8 | None
+    votes: LabelRows, worker: F8, task: F8 | None, gold: npt.NDArray[np.int32] | None, posterior: F8 | None
 ) -> Logits:
     """Block by block."""
     n, k = votes.n_tasks, votes.n_classes
@@ -98,7 +98,7 @@ def _plain(
 
 
 def _compiled(
-    votes: Annotations, worker: F8, task: F8 | None, gold: npt.NDArray[np.int32] | None, posterior: F8 | None
+    votes: LabelRows, worker: F8, task: F8 | None, gold: npt.NDArray[np.int32] | None, posterior: F8 | None
 ) -> Logits:
     """Task by task."""
     from .kernels.logits_compiled import sweep

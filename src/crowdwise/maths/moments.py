@@ -16,7 +16,7 @@ import numpy.typing as npt
 from ..core.errors import DataError
 
 if TYPE_CHECKING:
-    from ..kinds.classes import Annotations
+    from .rows import LabelRows
 
 F8 = npt.NDArray[np.float64]
 I8 = npt.NDArray[np.int64]
@@ -45,7 +45,7 @@ class Agreement:
         return c
 
 
-def agreement(annotations: Annotations) -> Agreement:
+def agreement(annotations: LabelRows) -> Agreement:
     """Pairwise overlap and agreement, one sparse product each; cost: the sum over tasks of labels²."""
     from scipy.sparse import csr_array
 
@@ -110,7 +110,7 @@ class Pairs:
         return out
 
 
-def rows_that_meet(annotations: Annotations, fewest: float, most: float) -> tuple[npt.NDArray[np.bool_], int]:
+def rows_that_meet(annotations: LabelRows, fewest: float, most: float) -> tuple[npt.NDArray[np.bool_], int]:
     """Rows of workers who may share `fewest` tasks with somebody, and how many workers were left out beyond that.
 
     Who has fewer labels on tasks that others labelled too is in no such pair, so nothing is lost. Where the rest still
@@ -171,7 +171,7 @@ class SparsePairs:
             yield self.dense(start, start + step)
 
 
-def sparse_pairs(annotations: Annotations, min_overlap: float) -> SparsePairs:
+def sparse_pairs(annotations: LabelRows, min_overlap: float) -> SparsePairs:
     """The label tables of all pairs with at least `min_overlap` tasks in common."""
     from scipy.sparse import csr_array
 
@@ -196,7 +196,7 @@ def sparse_pairs(annotations: Annotations, min_overlap: float) -> SparsePairs:
     return SparsePairs(found // m, found % m, n[enough], place, own, other, both.data[upper], m, k)
 
 
-def pairs(annotations: Annotations, min_overlap: float) -> Pairs:
+def pairs(annotations: LabelRows, min_overlap: float) -> Pairs:
     """`sparse_pairs` as tables; refused where these would not fit into memory."""
     seen = sparse_pairs(annotations, min_overlap)
     cells = len(seen.first) * seen.n_classes**2

@@ -74,9 +74,9 @@ class Plots:
 
         `truth` is a mapping or a table task, label; tasks that were gold in the fit are left out.
         """
-        from ..aggregate.gold import truth_table
+        from ..core.truth import truth_table
         from ..core.vocabulary import lookup, spelt_like
-        from ..report.calibration import bins
+        from ..scoring.bins import bins
         from ..scoring.evaluate import ALL_GOLD
 
         result, table = self.result, truth_table(truth)

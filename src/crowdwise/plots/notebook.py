@@ -8,6 +8,7 @@ from typing import Any
 import numpy as np
 from markupsafe import Markup
 
+from ..core.votes import Votes
 from ..kinds.classes import Annotations
 from ..scoring.evaluate import SCORES, Evaluation
 
@@ -25,11 +26,23 @@ def annotations_html(votes: Annotations) -> str:
     classes = [(_name(votes.classes[c]), f"{said[c]:,}", f"{100 * said[c] / max(len(votes), 1):.1f} %") for c in order]
     if votes.n_classes > CLASSES:
         classes.append((f"… {votes.n_classes - CLASSES:,} more", "", ""))
+    return str(head + table(["class", "labels", "share"], classes) + _first_rows(votes))
+
+
+def votes_html(votes: Votes[Any]) -> str:
+    """How many there are, and the first rows, of any kind of answer."""
+    head = Markup("<p><b>{:,} {}</b> of {:,} tasks by {:,} workers{}</p>").format(
+        len(votes), votes.kind.answers_word, votes.n_tasks, votes.n_workers, _dropped(votes)
+    )
+    return str(head + _first_rows(votes))
+
+
+def _first_rows(votes: Votes[Any]) -> Markup:
     some = votes.take(np.arange(min(len(votes), ROWS))).to_frame()
     rows = [[_name(value) for value in row] for row in some.iter_rows()]
     if len(votes) > ROWS:
         rows.append(["…"] * some.width)
-    return str(head + table(["class", "labels", "share"], classes) + table(some.columns, rows))
+    return table(some.columns, rows)
 
 
 def evaluation_html(scores: Evaluation) -> str:
@@ -59,7 +72,7 @@ def table(header: Sequence[str], rows: Iterable[Sequence[str]]) -> Markup:
     return Markup("<table><thead><tr>{}</tr></thead><tbody>{}</tbody></table>").format(names, body)
 
 
-def _dropped(votes: Annotations) -> str:
+def _dropped(votes: Votes[Any]) -> str:
     n = votes.ledger.rows_dropped
     return f"; {n:,} of {votes.ledger.rows_in:,} rows were dropped (see .ledger)" if n else ""
 

@@ -16,7 +16,8 @@ from ..kinds.classes import Annotations
 from ..maths.agreement import Level
 from ..scoring import tasks
 from ..scoring.needs import needs
-from ..workers.agreement import Coefficient, agreement_table
+from ..workers.agreement import agreement_table
+from ..workers.coefficient import Coefficient
 from ..workers.flags import flag_table
 from ..workers.study import Study, study
 from . import charts, svg

@@ -12,9 +12,10 @@ from markupsafe import Markup
 from ..aggregate.gold import as_gold
 from ..core.result import Result
 from ..kinds.classes import Annotations
-from ..scoring.evaluate import BINS, Evaluation, evaluate
+from ..scoring.bins import bins
+from ..scoring.evaluate import Evaluation, evaluate
 from ..scoring.tasks import suspected_gold
-from .charts import Bin, reliability
+from .charts import reliability
 from .svg import NOTHING
 
 # Resamples for the intervals of the scores.
@@ -50,23 +51,3 @@ def calibration(votes: Annotations, result: Result, truth: Any, blind: Result | 
     found = bins(judged.confidence[at], judged.labels[at] == true)
     label = f"Reliability: of {len(at):,} labels with known truth, how many are right at each level of confidence"
     return Calibration(scores, reliability(found, label), suspected_gold(votes, judged, truth))
-
-
-def bins(confidence: Any, right: Any) -> list[Bin]:
-    """Equal bins of the confidence, as in the calibration error, each with a Jeffreys interval of its accuracy."""
-    from scipy.special import betaincinv
-
-    place = np.minimum((confidence * BINS).astype(np.int64), BINS - 1)
-    n = np.bincount(place, minlength=BINS)
-    hits = np.bincount(place, weights=right, minlength=BINS)
-    sure = np.bincount(place, weights=confidence, minlength=BINS)
-    return [
-        Bin(
-            int(n[i]),
-            float(sure[i] / n[i]),
-            float(hits[i] / n[i]),
-            float(betaincinv(hits[i] + 0.5, n[i] - hits[i] + 0.5, 0.025)) if hits[i] else 0.0,
-            float(betaincinv(hits[i] + 0.5, n[i] - hits[i] + 0.5, 0.975)) if hits[i] < n[i] else 1.0,
-        )
-        for i in np.flatnonzero(n)
-    ]

@@ -8,6 +8,7 @@ from dataclasses import dataclass
 
 from markupsafe import Markup, escape
 
+from ..scoring.bins import Bin
 from .svg import drawing, short, words
 
 # Points of a curve at most; more are thinned out evenly.
@@ -66,17 +67,6 @@ def _tick(value: float, between: tuple[float, float]) -> str:
     if width >= 8:
         return f"{value:,.0f}"
     return f"{value:.1f}" if width >= 2 else f"{value:.2f}"
-
-
-@dataclass(frozen=True)
-class Bin:
-    """Labels of about the same confidence: how sure they were and how many were right."""
-
-    n: int
-    confidence: float
-    accuracy: float
-    low: float
-    high: float
 
 
 def reliability(bins: Sequence[Bin], label: str) -> Markup:

@@ -16,7 +16,7 @@ from ..kinds.classes import Annotations
 from ..scoring.evaluate import Evaluation
 from ..scoring.needs import SAFE, Needs
 from ..scoring.outlook import outlook
-from ..workers.agreement import Coefficient
+from ..workers.coefficient import Coefficient
 from ..workers.flags import NAMES, Flag
 from . import svg
 from .text import count, enough, number, percent, shown, span

@@ -16,6 +16,7 @@ from ..aggregate.gold import Gold, as_gold
 from ..core.errors import CrowdwiseWarning, DataError, ParameterError
 from ..core.result import Result
 from ..engine.selection import reading, splits
+from ..kinds.class_estimate import ClassPosterior
 from ..kinds.classes import Annotations
 from ..maths.temperature import best_temperature, soften
 
@@ -54,7 +55,9 @@ def calibrate(result: Result, annotations: Annotations, gold: Any = None, *, pri
     else:
         temperature = _from_held_out(method, annotations, gold, prior)
     extra = {**result.extra, "temperature": temperature}
-    return replace(result, posterior=soften(result.posterior, temperature), extra=extra)
+    assert isinstance(result.estimate, ClassPosterior)
+    estimate = replace(result.estimate, posterior=soften(result.posterior, temperature))
+    return replace(result, estimate=estimate, extra=extra)
 
 
 def _method(result: Result) -> Aggregator:
@@ -62,7 +65,8 @@ def _method(result: Result) -> Aggregator:
     chosen = result.extra.get("chosen")
     if chosen is not None:
         return variant(str(chosen), int(result.params.get("seed", 0)))
-    return registry.method(result.method, **result.params)
+    found: Aggregator = registry.method(result.method, **result.params)
+    return found
 
 
 def _from_gold(method: Aggregator, annotations: Annotations, gold: Gold, prior: Any) -> float:

@@ -12,12 +12,17 @@ import numpy.typing as npt
 import polars as pl
 
 from ..aggregate import registry
-from ..aggregate.gold import Gold, as_gold, truth_table
-from ..core.errors import DataError, ParameterError, unwritable
+from ..aggregate.gold import Gold, as_gold
+from ..core.errors import DataError, ParameterError
+from ..core.truth import truth_table
 from ..core.vocabulary import lookup
-from ..kinds.classes import Annotations
+from ..core.votes import Votes
+from ..io.csv.folder import write_tables
+from ..kinds.classes import Annotations, as_annotations
+from . import compare_shown
 from .contest import Contest, Entry, Watch, run_all
 from .evaluate import ALL_GOLD
+from .scored import Table
 
 F8 = npt.NDArray[np.float64]
 
@@ -49,20 +54,33 @@ class Comparison:
 
     def save(self, folder: str | Path, *, force: bool = False) -> None:
         """methods.csv, agreement.csv and tasks.csv; never over existing files without `force`."""
-        from ..io.csv.cells import to_csv
-        from ..io.store import refuse_to_overwrite
+        tables = (self.methods, self.agreement, self.tasks)
+        write_tables(folder, dict(zip(FILES, tables, strict=True)), force=force)
 
-        folder = Path(folder)
-        refuse_to_overwrite(folder, FILES, force)
-        try:
-            folder.mkdir(parents=True, exist_ok=True)
-            for name, table in zip(FILES, (self.methods, self.agreement, self.tasks), strict=True):
-                to_csv(table, folder / name)
-        except OSError as error:
-            raise unwritable(folder, error) from error
+    def to_dict(self, limit: int) -> dict[str, Any]:
+        """Plain values, with so many of the most disputed tasks."""
+        return compare_shown.plain(self, limit)
+
+    def tables(self, limit: int, annotations: Annotations) -> list[Table]:
+        """For people."""
+        return compare_shown.tables(self, limit, annotations)
+
+    def legend(self) -> str:
+        """What the columns mean."""
+        return compare_shown.LEGEND
 
 
-def compare(
+def compare(annotations: Any, methods: Sequence[str] | None = None, **how: Any) -> Any:
+    """Run many methods (all for this kind of answers by default) on the same votes and lay them side by side.
+
+    A method that cannot run is a row with the reason. `how`: truth, gold, seed, folds (0 leaves out the held-out score,
+    which takes up to that many fits more), jobs (processes), watch; for classes also resamples. See Comparison.
+    """
+    votes = annotations if isinstance(annotations, Votes) else as_annotations(annotations)
+    return votes.kind.door("compare")(votes, methods, **how)
+
+
+def compare_classes(
     annotations: Annotations,
     methods: Sequence[str] | None = None,
     *,

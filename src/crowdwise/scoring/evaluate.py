@@ -9,13 +9,15 @@ import numpy as np
 import numpy.typing as npt
 import polars as pl
 
-from ..aggregate.gold import truth_table
+from ..core import kind as kinds
 from ..core.errors import DataError, ParameterError
-from ..core.kind import resolve
+from ..core.kind import Kind, resolve
 from ..core.result import Result
+from ..core.truth import truth_table
 from ..core.vocabulary import lookup, spelt_like, union
 from ..maths.ties import tie_shares
 from .intervals import Terms, intervals
+from .scored import Scored, Table
 
 F8 = npt.NDArray[np.float64]
 I4 = npt.NDArray[np.int32]
@@ -23,6 +25,8 @@ I4 = npt.NDArray[np.int32]
 # Probabilities below this count as this in the log-loss: one sure mistake must not outweigh all else.
 CLIP = 1e-6
 BINS = 15
+# Classes of a confusion matrix that is shown.
+MATRIX = 20
 ALL_GOLD = (
     "all {n:,} tasks in the truth were gold in the fit, so nothing is left to score; give the truth of other tasks, "
     "or fit without gold"
@@ -42,7 +46,7 @@ SCORES = {
 
 
 @dataclass(frozen=True, repr=False)
-class Evaluation:
+class Evaluation(Scored):
     """Scores over the tasks whose truth is known. Those that need probabilities are None without them.
 
     `n` tasks are scored. `n_gold_left_out` tasks have a truth here but were gold in the fit, which was told their
@@ -70,6 +74,22 @@ class Evaluation:
         """Plain values."""
         return dict(vars(self))
 
+    def rows(self) -> list[list[str]]:
+        """Name, value and 95 % interval of every score, for people."""
+        out = []
+        for key, name in SCORES.items():
+            value, between = getattr(self, key), self.intervals.get(key)
+            if value is not None:
+                out.append([name, f"{value:.4f}", "–" if between is None else f"{between[0]:.4f} – {between[1]:.4f}"])
+        return out
+
+    def tables(self) -> list[Table]:
+        """The confusion of labels and truths, where the classes are few."""
+        if len(self.classes) > MATRIX:
+            return []
+        rows = [[str(name), *map(str, row)] for name, row in zip(self.classes, self.confusion, strict=True)]
+        return [Table("Confusion", ["true \\ said", *map(str, self.classes)], rows)]
+
     def __repr__(self) -> str:
         parts = []
         for key, name in SCORES.items():
@@ -83,8 +103,10 @@ class Evaluation:
         return shown
 
 
-def evaluate(found: Result | pl.DataFrame, truth: Any, *, resamples: int = 0, seed: int = 0) -> Evaluation:
+def evaluate(found: Result | pl.DataFrame, truth: Any, *, resamples: int = 0, seed: int = 0) -> Any:
     """Score a Result, or a table task, label (with or without p_<class> columns), against truth.
+
+    Results of other kinds than classes, and tables without labels, are scored by the scores of their kind.
 
     Tasks that were gold in the fit of a Result are left out: the fit was told their answers.
     With `resamples` (1000 will do) every score gets a 95 % interval by resampling the tasks, drawn by `seed`.
@@ -95,6 +117,23 @@ def evaluate(found: Result | pl.DataFrame, truth: Any, *, resamples: int = 0, se
     """
     if resamples < 0:
         raise ParameterError(f"resamples must be 0 or more, got {resamples}")
+    return kind_of(found).door("evaluate")(found, truth, resamples=resamples, seed=seed)
+
+
+def kind_of(found: Result | pl.DataFrame) -> Kind:
+    """The kind of a result, or the one whose columns a table of results has; else classes."""
+    if isinstance(found, Result):
+        return found.kind
+    if "label" not in found.columns:
+        for name in kinds.names():
+            kind = kinds.get(name)
+            if name != "classes" and kind.can("evaluate") and set(kind.columns) <= set(found.columns):
+                return kind
+    return kinds.get("classes")
+
+
+def evaluate_classes(found: Result | pl.DataFrame, truth: Any, *, resamples: int = 0, seed: int = 0) -> Evaluation:
+    """Scores of classes; see `evaluate`."""
     table = truth_table(truth)
     tasks, label, classes, posterior = _parts(found)
     at, known = lookup(tasks, table["task"])

@@ -69,8 +69,8 @@ class Crowd:
 
         Files that are there already are only overwritten with `force`.
         """
+        from ..io.beside import refuse_to_overwrite
         from ..io.csv.cells import to_csv
-        from ..io.store import refuse_to_overwrite
 
         folder = Path(folder)
         refuse_to_overwrite(folder, FILES, force)

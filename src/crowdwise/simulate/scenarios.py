@@ -5,9 +5,11 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from difflib import get_close_matches
+from typing import Annotated
 
 from ..core.errors import ParameterError
-from . import checks
+from ..core.params import Count, Whole, check_given
+from ..core.rules import AtLeast
 from .assignment import Assignment, HeavyTailed, MissingAtRandom, PerTask, Regular
 from .attacks import Adversary, Colluder, Constant, Copier, Guesser
 from .draw import crowd
@@ -45,11 +47,6 @@ class Scenario:
         self, n_tasks: int, n_workers: int, n_classes: int, labels_per_task: int, n_features: int = 0, seed: int = 0
     ) -> Crowd:
         """A crowd of this size."""
-        checks.whole("tasks", n_tasks, low=1)
-        checks.whole("workers", n_workers, low=1)
-        checks.whole("classes", n_classes, low=2)
-        checks.whole("labels", labels_per_task, low=1)
-        checks.whole("features", n_features)
         if labels_per_task > n_workers:
             raise ParameterError(
                 f"labels={labels_per_task} labels per task need as many different workers, got workers={n_workers}; "
@@ -137,12 +134,12 @@ SCENARIOS: dict[str, Scenario] = {
 def scenario(
     name: str,
     *,
-    tasks: int = 1000,
-    workers: int = 60,
-    classes: int = 4,
-    labels: int = 5,
-    features: int = 0,
-    seed: int = 0,
+    tasks: Count = 1000,
+    workers: Count = 60,
+    classes: Annotated[int, AtLeast(2)] = 4,
+    labels: Count = 5,
+    features: Whole = 0,
+    seed: Whole = 0,
 ) -> Crowd:
     """A ready-made crowd by name; `SCENARIOS` says what each is.
 
@@ -153,4 +150,6 @@ def scenario(
         close = get_close_matches(str(name), SCENARIOS, n=1)
         hint = f"did you mean {close[0]}?" if close else f"there are {', '.join(SCENARIOS)}"
         raise ParameterError(f"there is no scenario {name!r}; {hint}")
+    size = {"tasks": tasks, "workers": workers, "classes": classes, "labels": labels, "features": features}
+    check_given(scenario, {**size, "seed": seed})
     return SCENARIOS[name].make(tasks, workers, classes, labels, features, seed)

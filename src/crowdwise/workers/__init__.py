@@ -11,11 +11,12 @@ Every function takes (Annotations, Result), never a method object, and returns t
 
 from __future__ import annotations
 
-from ..audit.groups import dependence_groups
-from ..audit.outliers import agreement_outliers, robust_outliers
-from ..audit.removal import Removal, drop_flagged
-from .agreement import Coefficient, agreement, agreement_table, krippendorff_alpha
+from typing import TYPE_CHECKING, Any
+
+from ..core.kind import resolve
+from .agreement import agreement, agreement_table, krippendorff_alpha
 from .coaching import coachable
+from .coefficient import Coefficient
 from .colluders import collusion_flags
 from .confusions import class_table, confusion_table
 from .covariance import covariance_flags
@@ -54,3 +55,25 @@ __all__ = [
     "study",
     "worst_first",
 ]
+
+# What refits a method lives upstairs, and is found here under the name that it always had.
+_UPSTAIRS = {
+    "Removal": "removal",
+    "drop_flagged": "removal",
+    "dependence_groups": "groups",
+    "agreement_outliers": "outliers",
+    "robust_outliers": "outliers",
+}
+
+if TYPE_CHECKING:
+    Removal: Any
+    drop_flagged: Any
+    dependence_groups: Any
+    agreement_outliers: Any
+    robust_outliers: Any
+
+
+def __getattr__(name: str) -> Any:
+    if name not in _UPSTAIRS:
+        raise AttributeError(f"module 'crowdwise.workers' has no attribute {name!r}")
+    return resolve(f"crowdwise.audit.{_UPSTAIRS[name]}:{name}")

@@ -8,7 +8,7 @@ are fine. A coefficient that does not exist is None, with the reason.
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from typing import Any
 
 import numpy as np
@@ -21,31 +21,13 @@ from ..kinds.classes import Annotations
 from ..maths import agreement as chance
 from ..maths.agreement import LEVELS, Level, Sums
 from ..maths.bootstrap import MAX_BLOCKS, bootstrap_interval, random_blocks
+from .coefficient import Coefficient
+from .pairs import mean_over_pairs
 
 F8 = npt.NDArray[np.float64]
 
 # Blocks × K² numbers are held at most.
 _CELLS = 20_000_000
-
-
-@dataclass(frozen=True)
-class Coefficient:
-    """One coefficient: value in -1..1 with its 95 % interval, or None and the `reason`; `note` says what to beware.
-
-    `n` is the number of tasks (of pairs of workers, for means over pairs) behind it.
-    """
-
-    name: str
-    value: float | None
-    low: float | None = None
-    high: float | None = None
-    n: int = 0
-    reason: str | None = None
-    note: str | None = None
-
-    def to_dict(self) -> dict[str, Any]:
-        """Plain values."""
-        return dict(vars(self))
 
 
 def agreement(
@@ -60,8 +42,6 @@ def agreement(
     >>> [(c.name, round(c.value, 3)) for c in agreement(votes)[:3]]
     [('raw agreement', 0.667), ("Krippendorff's alpha", 0.444), ("Fleiss' kappa", 0.333)]
     """
-    from .pairs import mean_over_pairs
-
     votes, values = _in_order(annotations, level, order)
     weights = chance.closeness(level, values)
     sums, terms, rng = _sums(votes, seed)

@@ -16,7 +16,7 @@ import numpy as np
 import numpy.typing as npt
 
 from ..kinds.classes import Annotations
-from ..maths.lowrank import complete
+from ..maths.factors.lowrank import complete
 from ..maths.moments import Pairs, pairs
 from .flags import Flag
 from .following import follows_others, others_votes

@@ -10,23 +10,17 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 from functools import cached_property
-from typing import TYPE_CHECKING
 
 import numpy as np
 import numpy.typing as npt
 
+from ..aggregate.models import ConfusionTable
 from ..core.errors import DataError
 from ..core.result import Result
 from ..kinds.classes import Annotations
-from ..maths.logspace import normalise_rows
-
-if TYPE_CHECKING:
-    from .spammers import Suspicion
+from .suspicion import Suspicion, suspicion
 
 F8 = npt.NDArray[np.float64]
-
-# Below this a likelihood or a posterior counts as this: a logarithm must exist.
-FLOOR = 1e-18
 
 
 @dataclass(frozen=True)
@@ -66,16 +60,8 @@ class Judgement:
     @cached_property
     def others(self) -> F8:
         """others[row, class]: posterior of the row's task without anything its worker said of it."""
-        votes, (theta, posterior) = self.annotations, self._model
-        k = votes.n_classes
-        by_cell = np.log(np.maximum(theta.transpose(0, 2, 1).reshape(-1, k), FLOOR))
-        own = by_cell[votes.cell] * self.weight[:, None]
-        pair = votes.task.astype(np.int64) * max(votes.n_workers, 1) + votes.worker
-        if len(pair) and (pair[1:] == pair[:-1]).any():  # several answers of one worker to one task go together
-            first = np.flatnonzero(np.r_[True, pair[1:] != pair[:-1]])
-            own = np.repeat(np.add.reduceat(own, first, axis=0), np.diff(np.r_[first, len(pair)]), axis=0)
-        score = np.log(np.maximum(posterior, FLOOR))[votes.task] - own
-        out = normalise_rows(score)[0]
+        votes, (table, posterior) = self.annotations, self._model
+        out = table.without_own(votes, posterior)
         known = self.known[votes.task]  # stays known, whoever is left out
         out[known] = posterior[votes.task[known]]
         return out
@@ -96,28 +82,22 @@ class Judgement:
         return self._model[1]
 
     @cached_property
-    def _model(self) -> tuple[F8, F8]:
-        """theta[worker, true, observed] and the posterior that belongs to it."""
-        from ..maths.kernels import Workspace, em_pass
-
+    def _model(self) -> tuple[ConfusionTable, F8]:
+        """The workers' confusions and the posterior that belongs to them."""
         result = self.result
-        if result.confusion is not None:
-            theta = result.extra.get("theta", result.confusion)
-            if _judges_itself(result.method):
-                return theta, result.posterior
-        else:
+        if result.confusion is None:
             table = self.table(result.posterior[self.annotations.task]) + 0.5
-            theta = table / table.sum(axis=2, keepdims=True)
-        prior = result.extra.get("class_weight", result.class_prior)
-        flat = np.ascontiguousarray(np.asarray(theta).transpose(0, 2, 1))
-        sharp = em_pass(Workspace.of(self.annotations), flat, np.maximum(prior, FLOOR)).posterior
-        return theta, np.where(self.known[:, None], result.posterior, sharp)
+            prior = result.extra.get("class_weight", result.class_prior)
+            model = ConfusionTable(result, table / table.sum(axis=2, keepdims=True), prior)
+        else:
+            model = ConfusionTable.of(result)
+            if not isinstance(result.model, ConfusionTable):
+                return model, result.posterior
+        return model, np.where(self.known[:, None], result.posterior, model.posterior(self.annotations))
 
     @cached_property
     def suspicion(self) -> Suspicion:
         """How probable it is that each worker is a spammer: the table of quality and the flags both ask."""
-        from .spammers import suspicion
-
         return suspicion(self.annotations, self.others)
 
     @cached_property
@@ -129,11 +109,3 @@ class Judgement:
     def confirmed(self) -> F8:
         """confirmed[row]: probability of the row's label by everybody else."""
         return np.asarray(self.others[np.arange(len(self.annotations)), self.annotations.label])
-
-
-def _judges_itself(method: str) -> bool:
-    """Whether a method has a way of its own to judge tasks, beyond confusions."""
-    from ..aggregate import registry
-    from ..aggregate.base import Aggregator
-
-    return method in registry.METHODS and registry.get(method).judge is not Aggregator.judge

@@ -5,7 +5,6 @@ from __future__ import annotations
 import warnings
 from collections.abc import Callable
 from dataclasses import replace
-from typing import TYPE_CHECKING
 
 import numpy as np
 import numpy.typing as npt
@@ -15,9 +14,7 @@ from ..core.errors import CostWarning
 from ..kinds.classes import Annotations
 from ..maths import agreement as chance
 from ..maths.moments import Pairs, SparsePairs, rows_that_meet, sparse_pairs
-
-if TYPE_CHECKING:
-    from .agreement import Coefficient
+from .coefficient import Coefficient
 
 F8 = npt.NDArray[np.float64]
 I8 = npt.NDArray[np.int64]
@@ -61,8 +58,6 @@ def pair_table(annotations: Annotations, min_common: int = 5) -> pl.DataFrame:
 
 def mean_over_pairs(votes: Annotations, weights: F8, graded: str, seed: int) -> list[Coefficient]:
     """Cohen's kappa and Scott's pi, the mean over pairs of workers with each pair weighed by its common tasks."""
-    from .agreement import Coefficient
-
     kinds = {"Cohen's kappa": chance.cohen_kappa, "Scott's pi": chance.scott_pi}
     names = [f"{name}{graded}" + ("" if votes.n_workers == 2 else ", mean over pairs") for name in kinds]
     fewest = 2 if votes.n_workers == 2 else _FEWEST

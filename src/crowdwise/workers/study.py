@@ -14,8 +14,9 @@ from ..core.result import Result
 from ..kinds.classes import Annotations
 from ..maths.agreement import Level
 from . import colluders, drift, spammers
-from .agreement import Coefficient, agreement
+from .agreement import agreement
 from .coaching import coachable_of
+from .coefficient import Coefficient
 from .confusions import classes_of, confusion_of
 from .flags import REMOVED, Flag
 from .judgement import Judgement

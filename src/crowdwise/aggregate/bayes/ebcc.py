@@ -18,16 +18,18 @@ import numpy as np
 import numpy.typing as npt
 
 from ...core.errors import DataError
+from ...core.params import Count, Positive
 from ...core.result import Result
 from ...engine.em import Fit, Shards, best_of, run
 from ...kinds.classes import Annotations
 from ...maths.dirichlet import divergence, log_mean
 from ...maths.kernels import EMPass, Stats, Workspace
 from ...maths.kernels.subtypes import subtype_pass, subtype_stats
-from ..base import Run, Solution, check_number, check_whole
+from ..base import Run, Solution
 from ..confusion.base import vote_shares
 from ..cost import MAX_CELLS
 from ..gold import Gold
+from ..models import ClassModel
 from .base import BayesAggregator, diagonal_prior, prior_where_silent
 
 F8 = npt.NDArray[np.float64]
@@ -63,14 +65,9 @@ class EBCC(BayesAggregator):
 
     name: ClassVar[str] = "ebcc"
     worker_extra: ClassVar[tuple[str, ...] | None] = ("log_theta",)
-    n_groups: int = 10
-    prior_group: float = 0.1
-    n_init: int = 3
-
-    def __post_init__(self) -> None:
-        super().__post_init__()
-        check_whole("n_groups", self.n_groups)
-        check_number("prior_group", self.prior_group, above=0)
+    n_groups: Count = 10
+    prior_group: Positive = 0.1
+    n_init: Count = 3
 
     def solve(self, annotations: Annotations, gold: Gold | None, run_: Run) -> Solution:
         """The highest ELBO over the starts."""
@@ -101,17 +98,11 @@ class EBCC(BayesAggregator):
         return _solution(best_of(fits), annotations)
 
     @staticmethod
-    def judge(
-        result: Result, votes: Annotations, old: npt.NDArray[np.int32], was_there: npt.NDArray[np.bool_]
-    ) -> F8 | None:
-        """The E-step over subtypes; a new worker has the crowd's average of beliefs."""
-        table = result.extra.get("log_theta")
-        if table is None:
+    def fitted(result: Result) -> SubtypeTable | None:
+        """Beliefs over subtypes."""
+        if "log_theta" not in result.extra:
             return None
-        crowd = np.average(table, axis=0, weights=np.maximum(result.labels_per_worker, 1e-9))
-        log_theta = np.where(was_there[:, None, None], table[old], crowd)
-        states = subtype_pass(Workspace.of(votes), log_theta, result.extra["log_weight"]).posterior
-        return prior_where_silent(_by_class(states, votes.n_classes), votes, result.class_prior)
+        return SubtypeTable(result, result.extra["log_theta"], result.extra["log_weight"])
 
     def subtype_starts(self, shares: F8) -> list[F8]:
         """Vote shares times a random share of the groups, a task's own: classes may be renamed without effect."""
@@ -186,3 +177,17 @@ def _solution(fit: Fit[SubtypeBeliefs], annotations: Annotations) -> Solution:
 def _by_class(states: F8, k: int) -> F8:
     """posterior[task, state] summed over subtypes."""
     return np.asarray(states.reshape(len(states), k, -1).sum(axis=2))
+
+
+@dataclass(frozen=True, eq=False)
+class SubtypeTable(ClassModel):
+    """log_theta[worker, observed, state] and log_weight[state]."""
+
+    log_theta: F8
+    log_weight: F8
+
+    def posterior(self, votes: Annotations) -> F8:
+        """The E-step over subtypes; a new worker has the crowd's average of beliefs."""
+        log_theta = self.spread(self.log_theta, votes.workers)
+        states = subtype_pass(Workspace.of(votes), log_theta, self.log_weight).posterior
+        return prior_where_silent(_by_class(states, votes.n_classes), votes, self.result.class_prior)

@@ -8,7 +8,6 @@ Methods differ in their M-step only. Arrays inside are [worker, observed, true];
 
 from __future__ import annotations
 
-import warnings
 from abc import abstractmethod
 from collections.abc import Mapping
 from copy import copy
@@ -18,12 +17,12 @@ from typing import Any, Self
 import numpy as np
 import numpy.typing as npt
 
-from ...core.errors import ConvergenceWarning
+from ...core.params import Count, NonNegative
 from ...engine.em import Fit, Shards, best_of, run
 from ...kinds.classes import Annotations
 from ...maths.kernels import EMPass, Stats, Workspace, em_pass, stats_of
 from ...maths.logspace import log_sum, shares_in_place
-from ..base import Aggregator, Run, Solution, check_number, check_whole
+from ..base import Aggregator, Run, Solution
 from ..gold import Gold
 from ..registry import method
 
@@ -99,16 +98,10 @@ class ConfusionModel:
 class ConfusionAggregator(Aggregator):
     """EM over confusion matrices, from the vote shares and, with `n_init` > 1, from random starts as well."""
 
-    max_iter: int = 500
-    tol: float = 1e-8
-    n_init: int = 1
+    max_iter: Count = 500
+    tol: NonNegative = 1e-8
+    n_init: Count = 1
     accelerate: bool = False
-
-    def __post_init__(self) -> None:
-        super().__post_init__()
-        check_whole("max_iter", self.max_iter)
-        check_number("tol", self.tol, low=0)
-        check_whole("n_init", self.n_init)
 
     @abstractmethod
     def model(self, annotations: Annotations) -> ConfusionModel:
@@ -156,14 +149,9 @@ def vote_shares(annotations: Annotations, gold: Gold | None) -> F8:
 
 def posterior_by(name: str, annotations: Annotations, gold: Gold | None, seed: int) -> F8:
     """What another method says, as a start; that it need not have settled for."""
-    truth = None
-    if gold is not None:
-        truth = dict(
-            zip(annotations.tasks.gather(gold.known), annotations.classes.gather(gold.label[gold.known]), strict=True)
-        )
-    with warnings.catch_warnings():
-        warnings.simplefilter("ignore", ConvergenceWarning)
-        return method(name, seed=seed).fit(annotations, gold=truth).posterior
+    own: Aggregator = method(name, seed=seed)
+    found = own.answer(annotations, gold, Run()).posterior
+    return found if gold is None else gold.clamp(found)
 
 
 def in_rounds(fit: Fit[Params], traces: list[F8], passes: int, settled: bool, extra: Mapping[str, Any]) -> Solution:

@@ -12,20 +12,23 @@ from __future__ import annotations
 
 from collections.abc import Iterable
 from dataclasses import dataclass
-from typing import Any, ClassVar
+from typing import Annotated, Any, ClassVar
 
 import numpy as np
 import numpy.typing as npt
 import polars as pl
 
 from ...core.errors import ParameterError
+from ...core.params import Count, NonNegative, Positive, PositiveShare, Share
 from ...core.result import Result
+from ...core.rules import Note
 from ...core.vocabulary import as_series, lookup, quote
 from ...engine.em import Shards, run
 from ...kinds.classes import Annotations
 from ...maths.kernels import Workspace, stats_of
-from ..base import Aggregator, Run, Solution, check_number, check_whole
+from ..base import Aggregator, Run, Solution
 from ..gold import Gold
+from ..models import ClassModel
 from .find_groups import find_groups
 from .group_model import GroupModel, GroupParams
 
@@ -46,22 +49,16 @@ class GroupAware(Aggregator):
 
     name: ClassVar[str] = "group_aware"
     worker_extra: ClassVar[tuple[str, ...] | None] = None
-    groups: tuple[tuple[Any, ...], ...] | str | None = None
-    level: float = 0.001
-    excess: float = 0.1
-    smoothing: float = 0.1
-    prior_class: float = 0.0
-    max_iter: int = 500
-    tol: float = 1e-8
+    groups: Annotated[tuple[tuple[Any, ...], ...] | str, Note("the workers of each group")] | None = None
+    level: PositiveShare = 0.001
+    excess: Share = 0.1
+    smoothing: Positive = 0.1
+    prior_class: NonNegative = 0.0
+    max_iter: Count = 500
+    tol: NonNegative = 1e-8
 
     def __post_init__(self) -> None:
         super().__post_init__()
-        check_number("level", self.level, above=0, high=1)
-        check_number("excess", self.excess, low=0, high=1)
-        check_number("smoothing", self.smoothing, above=0)
-        check_number("prior_class", self.prior_class, low=0)
-        check_whole("max_iter", self.max_iter)
-        check_number("tol", self.tol, low=0)
         if self.groups is not None:
             # The command line can only say "ann,bob;eve,dan"; a frozen value holds tuples.
             given = (
@@ -99,22 +96,12 @@ class GroupAware(Aggregator):
         )
 
     @staticmethod
-    def judge(
-        result: Result, votes: Annotations, old: npt.NDArray[np.int32], was_there: npt.NDArray[np.bool_]
-    ) -> F8 | None:
-        """The tree under the parameters found; a worker who was not there is alone, and average."""
-        if "group" not in result.extra or result.confusion is None:
+    def fitted(result: Result) -> GroupVoices | None:
+        """The tree of groups and their members."""
+        own = result.extra
+        if "group" not in own or result.confusion is None:
             return None
-        k, between = votes.n_classes, result.extra["between"]
-        average = np.average(result.confusion, axis=0, weights=np.maximum(result.labels_per_worker, 1e-9))
-        within = np.where(was_there[:, None, None], result.extra["within"][old], average).transpose(0, 2, 1)
-        group = np.where(was_there, result.extra["group"][old], len(between))
-        model = GroupModel(group, k, 1.0, 0.0)
-        # Who was in a group of several still is, though the others may have stayed away.
-        model.many = np.append(np.bincount(result.extra["group"], minlength=len(between)) > 1, False)
-        table = np.maximum(np.append(between, np.eye(k)[None], axis=0), 1e-18)
-        params = GroupParams(np.ascontiguousarray(within), table, result.class_prior)
-        return model.em_pass(params, Workspace.of(votes)).posterior
+        return GroupVoices(result, own["group"], own["between"], own["within"])
 
 
 def _given(groups: Iterable[Iterable[Any]], annotations: Annotations) -> I8:
@@ -132,3 +119,26 @@ def _given(groups: Iterable[Iterable[Any]], annotations: Annotations) -> I8:
         if len(codes):
             group[codes] = codes.min()
     return np.unique(group, return_inverse=True)[1]
+
+
+@dataclass(frozen=True, eq=False)
+class GroupVoices(ClassModel):
+    """group[worker], between[group, true, voice] and within[worker, voice, observed]."""
+
+    group: I8
+    between: F8
+    within: F8
+
+    def posterior(self, votes: Annotations) -> F8:
+        """The tree under the parameters found; a worker who was not there is alone, and average."""
+        result, k = self.result, votes.n_classes
+        assert result.confusion is not None
+        old, was_there = lookup(result.workers, votes.workers)
+        average = np.average(result.confusion, axis=0, weights=np.maximum(result.labels_per_worker, 1e-9))
+        within = np.where(was_there[:, None, None], self.within[old], average).transpose(0, 2, 1)
+        model = GroupModel(np.where(was_there, self.group[old], len(self.between)), k, 1.0, 0.0)
+        # Who was in a group of several still is, though the others may have stayed away.
+        model.many = np.append(np.bincount(self.group, minlength=len(self.between)) > 1, False)
+        table = np.maximum(np.append(self.between, np.eye(k)[None], axis=0), 1e-18)
+        params = GroupParams(np.ascontiguousarray(within), table, result.class_prior)
+        return model.em_pass(params, Workspace.of(votes)).posterior

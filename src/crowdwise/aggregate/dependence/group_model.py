@@ -8,14 +8,15 @@ A group of one has between = I, so its g is z itself. Everything runs over the (
 from __future__ import annotations
 
 from dataclasses import dataclass
+from weakref import WeakKeyDictionary
 
 import numpy as np
 import numpy.typing as npt
 
-from ...kinds.classes import Annotations
 from ...maths.kernels import EMPass, Stats, Workspace
 from ...maths.logspace import normalise_rows, segment_sum, shares
 from ...maths.order import offsets
+from ...maths.rows import LabelRows
 from ...maths.ties import tie_shares
 
 F8 = npt.NDArray[np.float64]
@@ -45,7 +46,7 @@ class GroupParams:
 class Pairs:
     """The (task, group) pairs of a shard that have labels, sorted by task, then group."""
 
-    def __init__(self, shard: Annotations, group: I8, many: npt.NDArray[np.bool_]) -> None:
+    def __init__(self, shard: LabelRows, group: I8, many: npt.NDArray[np.bool_]) -> None:
         key = shard.task.astype(np.int64) * len(many) + group[shard.worker]
         self.order = np.argsort(key, kind="stable")
         keys, first, self.of_row = np.unique(key[self.order], return_index=True, return_inverse=True)
@@ -65,13 +66,13 @@ class GroupModel:
         self.group, self.k = group, n_classes
         self.many = np.bincount(group) > 1
         self.smoothing, self.prior_class = smoothing, prior_class
-        self._pairs: dict[int, Pairs] = {}
+        self._pairs: WeakKeyDictionary[Workspace, Pairs] = WeakKeyDictionary()
 
     def pairs(self, space: Workspace) -> Pairs:
         """The pairs of a shard, worked out once."""
-        if id(space) not in self._pairs:
-            self._pairs[id(space)] = Pairs(space.shard, self.group, self.many)
-        return self._pairs[id(space)]
+        if space not in self._pairs:
+            self._pairs[space] = Pairs(space.shard, self.group, self.many)
+        return self._pairs[space]
 
     def stats(self, space: Workspace, posterior: F8) -> GroupStats:
         """Statistics of a starting posterior; inside a group its own votes stand for g."""

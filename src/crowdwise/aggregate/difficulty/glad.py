@@ -13,19 +13,22 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import dataclass
-from typing import ClassVar
+from typing import Annotated, ClassVar
 
 import numpy as np
 import numpy.typing as npt
 
+from ...core.params import Count, NonNegative, Positive
 from ...core.result import Result
+from ...core.rules import Between
 from ...core.vocabulary import lookup
 from ...engine.ascent import Point, climb
 from ...kinds.classes import Annotations
 from ...maths.ability import ability_pass
-from ..base import Aggregator, Run, Solution, check_number, check_whole
+from ..base import Aggregator, Run, Solution
 from ..confusion.one_coin import coin_matrix
 from ..gold import Gold
+from ..models import ClassModel
 
 F8 = npt.NDArray[np.float64]
 
@@ -48,18 +51,10 @@ class GLAD(Aggregator):
     name: ClassVar[str] = "glad"
     worker_extra: ClassVar[tuple[str, ...] | None] = ("ability",)
     prior_ability: float = 1.0
-    prior_easiness: float = 1.0
-    prior_sd: float = 1.0
-    max_iter: int = 500
-    tol: float = 1e-8
-
-    def __post_init__(self) -> None:
-        super().__post_init__()
-        check_number("prior_ability", self.prior_ability)
-        check_number("prior_easiness", self.prior_easiness, low=-EASINESS, high=EASINESS)
-        check_number("prior_sd", self.prior_sd, above=0)
-        check_whole("max_iter", self.max_iter)
-        check_number("tol", self.tol, low=0)
+    prior_easiness: Annotated[float, Between(-EASINESS, EASINESS)] = 1.0
+    prior_sd: Positive = 1.0
+    max_iter: Count = 500
+    tol: NonNegative = 1e-8
 
     def solve(self, annotations: Annotations, gold: Gold | None, run: Run) -> Solution:
         """Climb the marginal log posterior from the prior means."""
@@ -95,17 +90,12 @@ class GLAD(Aggregator):
         return {"easiness": self.prior_easiness, "difficulty": float(np.exp(-self.prior_easiness))}
 
     @staticmethod
-    def judge(
-        result: Result, votes: Annotations, old: npt.NDArray[np.int32], was_there: npt.NDArray[np.bool_]
-    ) -> F8 | None:
-        """Tasks that were there keep their difficulty; new ones have the prior's, new workers the crowd's ability."""
-        ability = result.extra.get("ability")
-        if ability is None:
+    def fitted(result: Result) -> AbilityModel | None:
+        """Abilities and easiness."""
+        own = result.extra
+        if "ability" not in own:
             return None
-        task, known = lookup(result.tasks, votes.tasks)
-        crowd = np.average(ability, weights=np.maximum(result.labels_per_worker, 1e-9))
-        easiness = np.where(known, result.extra["easiness"][task], result.extra["prior_easiness"])
-        return ability_pass(votes, np.where(was_there, ability[old], crowd), easiness).posterior
+        return AbilityModel(result, own["ability"], own["easiness"], own["prior_easiness"])
 
 
 def _on_average(ability: F8, easiness: F8, k: int) -> F8:
@@ -113,3 +103,18 @@ def _on_average(ability: F8, easiness: F8, k: int) -> F8:
     ease = np.exp(np.quantile(easiness, np.linspace(0.02, 0.98, 25)))
     p = np.mean([1 / (1 + np.exp(-np.clip(ability * x, -500, 500))) for x in ease], axis=0)
     return np.ascontiguousarray(coin_matrix(p[:, None].repeat(k, axis=1)).transpose(0, 2, 1))
+
+
+@dataclass(frozen=True, eq=False)
+class AbilityModel(ClassModel):
+    """ability[worker] and easiness[task]; tasks that were there keep their easiness, new ones have the prior's."""
+
+    ability: F8
+    easiness: F8
+    prior_easiness: float
+
+    def posterior(self, votes: Annotations) -> F8:
+        """By ability and easiness; a new worker has the crowd's ability."""
+        task, known = lookup(self.result.tasks, votes.tasks)
+        easiness = np.where(known, self.easiness[task], self.prior_easiness)
+        return ability_pass(votes, self.spread(self.ability, votes.workers), easiness).posterior

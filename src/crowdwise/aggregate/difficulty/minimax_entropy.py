@@ -19,15 +19,17 @@ from typing import ClassVar
 import numpy as np
 import numpy.typing as npt
 
+from ...core.params import Count, NonNegative, Positive
 from ...core.result import Result
 from ...core.vocabulary import lookup
 from ...engine.ascent import Point, climb
 from ...kinds.classes import Annotations
 from ...maths.logspace import normalise_rows
 from ...maths.minimax import minimax_pass
-from ..base import Aggregator, Run, Solution, check_number, check_whole
+from ..base import Aggregator, Run, Solution
 from ..confusion.base import vote_shares
 from ..gold import Gold
+from ..models import ClassModel
 
 F8 = npt.NDArray[np.float64]
 
@@ -46,18 +48,10 @@ class MinimaxEntropy(Aggregator):
 
     name: ClassVar[str] = "minimax_entropy"
     worker_extra: ClassVar[tuple[str, ...] | None] = ("worker_logits",)
-    strength_worker: float = 0.3
-    strength_task: float | None = 10.0
-    max_iter: int = 500
-    tol: float = 1e-7
-
-    def __post_init__(self) -> None:
-        super().__post_init__()
-        check_number("strength_worker", self.strength_worker, above=0)
-        if self.strength_task is not None:
-            check_number("strength_task", self.strength_task, above=0)
-        check_whole("max_iter", self.max_iter)
-        check_number("tol", self.tol, low=0)
+    strength_worker: Positive = 0.3
+    strength_task: Positive | None = 10.0
+    max_iter: Count = 500
+    tol: NonNegative = 1e-7
 
     def solve(self, annotations: Annotations, gold: Gold | None, run: Run) -> Solution:
         """The workers' logits for the vote shares first, then everything on the marginal."""
@@ -96,16 +90,28 @@ class MinimaxEntropy(Aggregator):
         return {"task_logits": 0.0}
 
     @staticmethod
-    def judge(
-        result: Result, votes: Annotations, old: npt.NDArray[np.int32], was_there: npt.NDArray[np.bool_]
-    ) -> F8 | None:
-        """Tasks that were there keep their logits; new tasks have none, new workers the average confusion."""
+    def fitted(result: Result) -> LogitModel | None:
+        """Logits of workers and tasks."""
         if "worker_logits" not in result.extra or result.confusion is None:
             return None
+        return LogitModel(result, result.extra["worker_logits"], result.extra["task_logits"])
+
+
+@dataclass(frozen=True, eq=False)
+class LogitModel(ClassModel):
+    """worker[worker, true, observed] and task[task, true, observed]; task is empty where tasks have no logits."""
+
+    worker: F8
+    task: F8
+
+    def posterior(self, votes: Annotations) -> F8:
+        """Tasks that were there keep their logits; new tasks have none, new workers the average confusion."""
+        result = self.result
+        assert result.confusion is not None
+        old, was_there = lookup(result.workers, votes.workers)
         average = np.average(result.confusion, axis=0, weights=np.maximum(result.labels_per_worker, 1e-9))
-        worker = np.where(was_there[:, None, None], result.extra["worker_logits"][old], np.log(average))
-        if not len(result.extra["task_logits"]):
+        worker = np.where(was_there[:, None, None], self.worker[old], np.log(average))
+        if not len(self.task):
             return minimax_pass(votes, worker, None).posterior
         place, known = lookup(result.tasks, votes.tasks)
-        task = np.where(known[:, None, None], result.extra["task_logits"][place], 0.0)
-        return minimax_pass(votes, worker, task).posterior
+        return minimax_pass(votes, worker, np.where(known[:, None, None], self.task[place], 0.0)).posterior

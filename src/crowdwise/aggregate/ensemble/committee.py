@@ -33,13 +33,14 @@ import numpy as np
 import numpy.typing as npt
 
 from ...core.errors import ParameterError
+from ...core.params import MethodName, MethodNames, NonNegative, Share
 from ...engine.selection import held_out, splits
 from ...kinds.classes import Annotations
 from ...maths.kernels import many_fits
 from ...maths.logspace import shares
 from ...maths.ties import tie_shares
 from .. import registry
-from ..base import Aggregator, Run, Solution, check_number
+from ..base import Aggregator, Run, Solution
 from ..cost import too_thin, worthwhile
 from ..gold import Gold
 from .confidence import shipped
@@ -79,17 +80,14 @@ class Committee(Aggregator):
     """
 
     name: ClassVar[str] = "committee"
-    members: tuple[str, ...] = MEMBERS
-    model: str = "hierarchical"
-    evidence: float = 0.0
-    doubt: float = 0.02
+    members: MethodNames = MEMBERS
+    model: MethodName = "hierarchical"
+    evidence: NonNegative = 0.0
+    doubt: Share = 0.02
     calibrated: bool = True
 
     def __post_init__(self) -> None:
         super().__post_init__()
-        check_number("evidence", self.evidence, low=0)
-        check_number("doubt", self.doubt, low=0, high=1)
-        object.__setattr__(self, "members", tuple(self.members))
         if not self.members or {"committee", "auto"} & set(self.members):
             raise ParameterError(
                 f"members must name at least one method, neither committee nor auto, got {self.members!r}"
@@ -203,7 +201,8 @@ def variant(name: str, seed: int) -> Aggregator:
     """A method by its registry name or a variant's; "_even" at the end: its classes are taken as equally likely."""
     if name in VARIANTS:
         plain, params = VARIANTS[name]
-        return registry.method(plain, seed=seed, **params)
+        known: Aggregator = registry.method(plain, seed=seed, **params)
+        return known
     plain = name.removesuffix(EVEN)
     if "gold" in registry.card(plain).needs:
         raise ParameterError(f"{name} needs gold labels and cannot be asked here")
@@ -212,7 +211,8 @@ def variant(name: str, seed: int) -> Aggregator:
         if "prior_class" not in {f.name for f in fields(registry.get(plain))}:
             raise ParameterError(f"{plain} has no class prior that could be made even, got {name!r}")
         more["prior_class"] = EVEN_PRIOR
-    return registry.method(plain, **more)
+    found: Aggregator = registry.method(plain, **more)
+    return found
 
 
 def ask(name: str, seed: int, gold: Gold | None, run: Run, annotations: Annotations) -> Solution:

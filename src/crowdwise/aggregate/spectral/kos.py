@@ -16,10 +16,11 @@ from typing import ClassVar
 import numpy as np
 import numpy.typing as npt
 
+from ...core.params import Count
 from ...kinds.classes import Annotations
 from ...maths.logspace import normalise_rows, segment_sum
 from ...maths.messages import Edges
-from ..base import Aggregator, Run, Solution, check_whole
+from ..base import Aggregator, Run, Solution
 from ..gold import Gold
 from .rank_one import natural_scale, sign_of
 
@@ -36,11 +37,7 @@ class KOS(Aggregator):
     """
 
     name: ClassVar[str] = "kos"
-    max_iter: int = 10
-
-    def __post_init__(self) -> None:
-        super().__post_init__()
-        check_whole("max_iter", self.max_iter, low=1)
+    max_iter: Count = 10
 
     def solve(self, annotations: Annotations, gold: Gold | None, run: Run) -> Solution:  # noqa: ARG002
         """Rounds of messages, then one vote in which every label weighs what its worker told its task."""

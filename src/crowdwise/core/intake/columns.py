@@ -20,8 +20,8 @@ KNOWN_AS = {
     "user_id labeler labeller",
     "label": "label response answer annotation vote judgment judgement category verdict choice",
 }
-# Names that are taken only where none of those above is there: a score may also be how sure somebody is.
-ALSO_KNOWN_AS = {"label": "rating score grade code"}
+# Names that are taken only where none of those above is there: a score may also be how sure somebody is, or a number.
+ALSO_KNOWN_AS = {"label": "rating score grade code value"}
 TRUTH_KNOWN_AS = "truth true true_label gold gold_label ground_truth correct"
 TIME_NAMES = ("time", "timestamp", "created_at", "submitted_at")
 VOTE = ("task", "worker", "label")
@@ -32,15 +32,17 @@ TAKEN, NAMED = ("duration", "confidence"), ("weight", "gold", "source", "group")
 ROLES = (*VOTE, "time", *TAKEN, *NAMED)
 
 
-def parse_columns(text: str | None, option: str = "--columns") -> dict[str, str]:
-    """`task=item,worker=rater` as a mapping from our names to the file's."""
-    roles = TRUTH if option == TRUTH_OPTION else ROLES
+def parse_columns(text: str | None, option: str = "--columns", answer: Sequence[str] = ("label",)) -> dict[str, str]:
+    """`task=item,worker=rater` as a mapping from our names to the file's; `answer` are the columns of the answers, of
+    which one that ends in * stands for all that begin like it."""
+    roles = TRUTH if option == TRUTH_OPTION else (*ROLES, *(role for role in answer if role not in ROLES))
     mapping: dict[str, str] = {}
     for part in (text or "").split(","):
         if not part.strip():
             continue
         role, equals, column = (each.strip() for each in part.partition("="))
-        if not equals or not column or role not in roles:
+        starred = any(known.endswith("*") and role.startswith(known[:-1]) for known in roles)
+        if not equals or not column or not (role in roles or starred):
             raise ParameterError(f"{option} wants name=column pairs with names among {', '.join(roles)}, got {part!r}")
         if role in mapping:
             raise ParameterError(f"{option} names {role} twice: {mapping[role]!r} and {column!r}; keep one of them")
@@ -56,10 +58,14 @@ def choose(
     option: str = "--columns",
 ) -> tuple[dict[str, str], tuple[str, ...]]:
     """The column of each role, and a note for each that does not bear our own name; `option` is how to name them."""
+    known = (*ROLES, *wanted)
+    for role in mapping or {}:
+        if role not in known:
+            raise ParameterError(f"columns knows the names {', '.join(dict.fromkeys(known))}, got {role!r}")
     given = {role: _given(role, column, header, where) for role, column in (mapping or {}).items()}
     chosen = {role: given[role] if role in given else _known(role, header, where, wanted, option) for role in wanted}
     notes: tuple[str, ...] = ()
-    chosen |= {role: given[role] for role in ROLES if role in given and role not in chosen}
+    chosen |= {role: column for role, column in given.items() if role not in chosen}
     for role, column in chosen.items():
         other = next(r for r, c in chosen.items() if c == column)
         if other != role:
@@ -80,8 +86,6 @@ def choose(
 
 
 def _given(role: str, column: str, header: Sequence[str], where: str) -> str:
-    if role not in ROLES:
-        raise ParameterError(f"columns knows the names {', '.join(ROLES)}, got {role!r}")
     if column in header:
         return column
     found = [c for c in header if c.strip() == column]
@@ -106,7 +110,7 @@ def _known(role: str, header: Sequence[str], where: str, wanted: Sequence[str], 
 
 def _candidates(role: str, header: Sequence[str], wanted: Sequence[str]) -> list[str]:
     """The columns that may be meant: by our own name, by the well-known names, by the lesser-known ones."""
-    tiers = [role, KNOWN_AS[role], ALSO_KNOWN_AS.get(role, "")]
+    tiers = [role, KNOWN_AS.get(role, role), ALSO_KNOWN_AS.get(role, "")]
     if role == "label" and "worker" not in wanted:
         tiers.insert(1, TRUTH_KNOWN_AS)
     for tier in tiers:
@@ -118,11 +122,15 @@ def _candidates(role: str, header: Sequence[str], wanted: Sequence[str]) -> list
 
 
 def pick(
-    frame: pl.DataFrame, mapping: Mapping[str, str] | None, where: str, missing: Sequence[Any] = ()
+    frame: pl.DataFrame,
+    mapping: Mapping[str, str] | None,
+    where: str,
+    missing: Sequence[Any] = (),
+    wanted: Sequence[str] = VOTE,
 ) -> tuple[dict[str, Any], tuple[str, ...]]:
     """The columns of a frame under our names, time and weight as numbers, and the notes."""
-    chosen, notes = choose(frame.columns, mapping, where)
-    columns, more = values(frame, chosen, where, strict=mapping or {}, missing=missing)
+    chosen, notes = choose(frame.columns, mapping, where, wanted)
+    columns, more = values(frame, chosen, where, strict=mapping or {}, missing=missing, wanted=wanted)
     return columns, notes + more
 
 
@@ -133,12 +141,13 @@ def values(
     *,
     strict: Mapping[str, str],
     missing: Sequence[Any] = (),
+    wanted: Sequence[str] = VOTE,
 ) -> tuple[dict[str, Any], tuple[str, ...]]:
     """The chosen columns; a number that nobody asked for (`strict`) and nobody can read is left aside with a note.
 
     Where a number is looked for, values in `missing` are none.
     """
-    columns: dict[str, Any] = {role: frame[chosen[role]] for role in VOTE}
+    columns: dict[str, Any] = {role: frame[chosen[role]] for role in wanted}
     notes: tuple[str, ...] = ()
     for role in ("time", *TAKEN):
         if role not in chosen:
@@ -152,7 +161,7 @@ def values(
             what = "time" if role == "time" else "number"
             notes += (f"column {chosen[role]!r} is no {what} that we can read and is left aside ({error})",)
     if "weight" in chosen:
-        columns["weight"] = _weights(frame[chosen["weight"]], [frame[chosen[role]] for role in VOTE], where)
+        columns["weight"] = _weights(frame[chosen["weight"]], [frame[chosen[role]] for role in wanted], where)
     return columns, notes
 
 

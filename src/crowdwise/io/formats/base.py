@@ -32,7 +32,7 @@ class Ask:
     `question` picks one of several; `multiple` says what to do with a worker's several labels for one task: refuse
     the file, join them to one class ("a|b") or drop the row; `predictions` takes a model's predictions as a worker
     of their own; `rejected="drop"` leaves out assignments that the requester rejected; `missing` are values that stand
-    for nothing.
+    for nothing; `kind` is the kind of answers that is meant (None: the file tells).
     """
 
     question: str | None = None
@@ -41,6 +41,7 @@ class Ask:
     predictions: bool = False
     rejected: Rejected = "keep"
     missing: Sequence[str] = ()
+    kind: str | None = None
 
     def __post_init__(self) -> None:
         if self.multiple not in ("error", "join", "drop"):
@@ -110,7 +111,7 @@ class Found:
 
     `gold` has the columns task, label; `workers` has worker, source (human or model). `tasks` and `all_workers` may
     name more than the rows mention. `items` goes through the file once more for its tasks, where a format has more of
-    them than a name; `control` is the question in Label Studio's words.
+    them than a name; `control` is the question in Label Studio's words; `kind` is the kind of the answers.
     """
 
     columns: dict[str, Any]
@@ -124,6 +125,7 @@ class Found:
     decimal_comma: bool = False
     items: Callable[[], Iterator[Item]] | None = None
     control: Control | None = None
+    kind: str = "classes"
 
 
 class Format(Protocol):

@@ -24,7 +24,7 @@ import numpy.typing as npt
 from . import plain
 
 if TYPE_CHECKING:
-    from ...kinds.classes import Annotations
+    from ..rows import LabelRows
 
 F8 = npt.NDArray[np.float64]
 I4 = npt.NDArray[np.int32]
@@ -71,11 +71,11 @@ def _pool(threads: int) -> ThreadPoolExecutor:
     return ThreadPoolExecutor(threads, thread_name_prefix="crowdwise")
 
 
-@dataclass
+@dataclass(eq=False)
 class Workspace:
     """Arrays that the passes over one shard use again and again."""
 
-    shard: Annotations
+    shard: LabelRows
     compiled: bool
     gold: I4 | None = None
     buffers: dict[str, F8] = field(default_factory=dict)
@@ -83,7 +83,7 @@ class Workspace:
     runs: list[tuple[int, int]] = field(default_factory=list)
 
     @classmethod
-    def of(cls, shard: Annotations, gold: I4 | None = None, compiled: bool | None = None) -> Workspace:
+    def of(cls, shard: LabelRows, gold: I4 | None = None, compiled: bool | None = None) -> Workspace:
         """A workspace for a shard; gold[task] is a class, or n_classes where the truth is not known."""
         if compiled is None:
             compiled = len(shard) * shard.n_classes * _share.get() >= COMPILED_FROM

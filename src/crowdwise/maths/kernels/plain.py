@@ -10,13 +10,13 @@ import numpy.typing as npt
 from ..logspace import normalise_rows, segment_sum
 
 if TYPE_CHECKING:
-    from ...kinds.classes import Annotations
+    from ..rows import LabelRows
     from . import Stats
 
 F8 = npt.NDArray[np.float64]
 
 
-def e_step(shard: Annotations, theta: F8, prior: F8, gold: npt.NDArray[np.int32] | None) -> tuple[F8, float]:
+def e_step(shard: LabelRows, theta: F8, prior: F8, gold: npt.NDArray[np.int32] | None) -> tuple[F8, float]:
     """Posterior and log-likelihood; theta is [worker, observed, true]."""
     k = shard.n_classes
     votes = np.log(theta).reshape(-1, k)[shard.cell]
@@ -31,7 +31,7 @@ def e_step(shard: Annotations, theta: F8, prior: F8, gold: npt.NDArray[np.int32]
     return posterior, float(norm.sum())
 
 
-def stats(shard: Annotations, posterior: F8) -> Stats:
+def stats(shard: LabelRows, posterior: F8) -> Stats:
     """Expected counts [worker, observed, true] and class mass."""
     from . import Stats
 

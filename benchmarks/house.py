@@ -1,0 +1,154 @@
+"""python -m benchmarks.house: the rooms of the house, who imports whom, how large they are; docs/images/rooms.svg.
+
+The test of the layers reads the same tables: what is drawn is what is held.
+"""
+
+from __future__ import annotations
+
+import ast
+import statistics
+
+from . import DOCS, ROOT
+
+SRC = ROOT / "src" / "crowdwise"
+# Each room may import from the rooms of the lines above it, from rooms beside it that are named, and from itself.
+LAYERS = (
+    ("maths",),
+    ("core",),
+    ("kinds",),
+    ("engine",),
+    ("aggregate",),
+    ("io",),
+    ("scoring",),
+    ("workers",),
+    ("audit", "simulate", "datasets"),
+    ("learn",),
+    ("plots", "report", "compat", "sklearn"),
+    ("cli",),
+)
+RANK = {room: level for level, rooms in enumerate(LAYERS) for room in rooms}
+# Errors know nothing, and everybody raises them.
+EVERYBODYS = "crowdwise.core.errors"
+# Faces that only hand on what lives elsewhere, and the package itself.
+FACES = ("__init__", "__main__", "errors", "registry", "tasks")
+
+
+def modules():
+    return sorted(path for path in SRC.rglob("*.py"))
+
+
+def name_of(path):
+    parts = path.relative_to(SRC.parent).with_suffix("").parts
+    return ".".join(parts[:-1] if parts[-1] == "__init__" else parts)
+
+
+def imports(path):
+    """(module, line, whether only a type checker sees it) of every import of ours, those in functions included."""
+    own, is_package = name_of(path), path.name == "__init__.py"
+    tree = ast.parse(path.read_text(encoding="utf-8"))
+    for_types = {
+        id(inner)
+        for node in ast.walk(tree)
+        if isinstance(node, ast.If) and "TYPE_CHECKING" in ast.unparse(node.test)
+        for inner in ast.walk(node)
+    }
+    for node in ast.walk(tree):
+        if isinstance(node, ast.Import):
+            names = [alias.name for alias in node.names]
+        elif isinstance(node, ast.ImportFrom):
+            base = own.split(".") if is_package else own.split(".")[:-1]
+            head = base[: len(base) - node.level + 1] if node.level else []
+            target = ".".join([*head, *(node.module or "").split(".")]).rstrip(".")
+            names = [f"{target}.{alias.name}" for alias in node.names]
+        else:
+            continue
+        for name in names:
+            if name.split(".")[0] == "crowdwise":
+                yield name, node.lineno, id(node) in for_types
+
+
+def room(module):
+    parts = module.split(".")
+    return parts[1] if len(parts) > 1 else "__init__"
+
+
+def graph():
+    """module -> modules that it imports when it runs."""
+    known = {name_of(path) for path in modules()}
+
+    def home(name):
+        while name not in known and "." in name:
+            name = name.rpartition(".")[0]
+        return name
+
+    return {name_of(p): {home(n) for n, _, typed in imports(p) if not typed} - {name_of(p)} for p in modules()}
+
+
+def sizes():
+    """room -> (number of modules, lines)."""
+    out = {}
+    for path in modules():
+        mine = room(name_of(path))
+        n, lines = out.get(mine, (0, 0))
+        out[mine] = n + 1, lines + len(path.read_text(encoding="utf-8").splitlines())
+    return out
+
+
+def between():
+    """(room, room that it imports) -> number of imports."""
+    out = {}
+    for name, others in graph().items():
+        for other in others:
+            pair = room(name), room(other)
+            if pair[0] != pair[1] and set(pair) <= set(RANK):
+                out[pair] = out.get(pair, 0) + 1
+    return out
+
+
+def drawing():
+    """An SVG: a row for each layer, the lowest at the bottom; a line for two rooms, thicker for more imports."""
+    width, height, wide, high, top = 900, 62, 150, 40, 20
+    total, big = sizes(), max(between().values())
+    place = {}
+    for level, rooms in enumerate(LAYERS):
+        for i, name in enumerate(rooms):
+            x = width / 2 + (i - (len(rooms) - 1) / 2) * (wide + 30)
+            place[name] = x, top + (len(LAYERS) - 1 - level) * height + high / 2
+    tall = top + len(LAYERS) * height
+    parts = [
+        f'<svg xmlns="http://www.w3.org/2000/svg" viewBox="0 0 {width} {tall}" font-family="sans-serif" '
+        'font-size="13">',
+        "<title>The rooms of crowdwise and who imports whom</title>",
+    ]
+    for (upper, lower), n in sorted(between().items()):
+        (x1, y1), (x2, y2) = place[upper], place[lower]
+        bow = 60 + 30 * (RANK[upper] - RANK[lower])
+        side = 1 if (RANK[upper] + RANK[lower]) % 2 else -1
+        parts.append(
+            f'<path d="M{x1:.0f} {y1:.0f} C{x1 + side * bow:.0f} {y1:.0f} {x2 + side * bow:.0f} {y2:.0f} '
+            f'{x2:.0f} {y2:.0f}" '
+            f'fill="none" stroke="#7a8699" stroke-opacity=".45" stroke-width="{0.7 + 4 * n / big:.1f}"/>'
+        )
+    for name, (x, y) in place.items():
+        n, lines = total[name]
+        parts.append(
+            f'<rect x="{x - wide / 2:.0f}" y="{y - high / 2:.0f}" width="{wide}" height="{high}" rx="6" fill="#f4f6fa" '
+            f'stroke="#33415c"/><text x="{x:.0f}" y="{y - 3:.0f}" text-anchor="middle" font-weight="bold">{name}</text>'
+            f'<text x="{x:.0f}" y="{y + 13:.0f}" text-anchor="middle" font-size="11">{n} modules, {lines:,} lines'
+            "</text>"
+        )
+    return "\n".join([*parts, "</svg>"]) + "\n"
+
+
+def main():
+    lines = {path: len(path.read_text(encoding="utf-8").splitlines()) for path in modules()}
+    path = DOCS.parent / "images" / "rooms.svg"
+    path.write_text(drawing(), encoding="utf-8")
+    print(f"{len(lines)} modules, median {statistics.median(lines.values()):g} lines, longest {max(lines.values())}")
+    for name, (n, total) in sorted(sizes().items(), key=lambda item: -item[1][1]):
+        print(f"{name:12} {n:4} modules {total:7,} lines")
+    print(f"written to {path.relative_to(ROOT)}")
+
+
+if __name__ == "__main__":
+    main()

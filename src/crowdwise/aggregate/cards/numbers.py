@@ -1,0 +1,31 @@
+"""Methods for numbers."""
+
+from __future__ import annotations
+
+from .card import Card, card
+
+NUMBERS: dict[str, Card] = dict(
+    [
+        card("combined", "Combined", "numbers", "four unlike methods averaged, wild answers pulled in",
+             "Stone 1961, doi:10.1214/aoms/1177704873", can="interval", takes="numbers"),
+        card("mean", "Mean", "numbers", "the mean of a task's answers", "folklore", can="infer interval",
+             takes="numbers"),
+        card("median", "Median", "numbers", "the median of a task's answers", "folklore", can="infer", takes="numbers"),
+        card("trimmed_mean", "TrimmedMean", "numbers", "the mean without the highest and lowest answers", "folklore",
+             can="infer", takes="numbers"),
+        card("biased_mean", "BiasedMean", "numbers", "the mean of answers freed of each worker's offset",
+             "two-way additive model, folklore", can="infer interval", takes="numbers"),
+        card("gaussian", "Gaussian", "numbers", "a bias and a noise of each worker, all from one crowd, by EM",
+             "Raykar et al. 2010, jmlr v11/raykar10a", can="infer interval monotone shard", takes="numbers"),
+        card("student", "Student", "numbers", "gaussian with heavy tails: a wild answer counts little",
+             "Lange, Little & Taylor 1989, doi:10.2307/2290063", can="interval", takes="numbers"),
+        card("bayesian_iterative", "BayesianIterative", "numbers", "workers of a few noise levels, by messages",
+             "Ok et al. 2019, doi:10.1287/opre.2018.1815", can="interval", takes="numbers"),
+        card("spectral_regression", "SpectralRegression", "numbers", "slopes from the covariance of the workers",
+             "Parisi et al. 2014, doi:10.1073/pnas.1219097111, for numbers", can="infer interval", takes="numbers"),
+        card("crh", "CRH", "numbers", "answers weighted by minus the log of the worker's share of all errors",
+             "Li et al. 2014, doi:10.1145/2588555.2610509", can="infer", takes="numbers"),
+        card("catd", "CATD", "numbers", "weights that are cautious with workers of few answers",
+             "Li et al. 2014, doi:10.14778/2735496.2735505", can="infer", takes="numbers"),
+    ]
+)  # fmt: skip

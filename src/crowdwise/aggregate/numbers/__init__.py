@@ -1,0 +1,1 @@
+"""Numbers: means, and workers with biases, noise and scales of their own."""

@@ -1,0 +1,31 @@
+"""Answers weighted by minus the log of the worker's share of all errors, in turns."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import ClassVar
+
+from ...core.params import Count, NonNegative
+from ...maths.numbers.fit import Fit
+from ...maths.numbers.rows import F8, Rows
+from ...maths.numbers.truth_finding import crh as fitted
+from .base import NumberAggregator
+
+
+@dataclass(frozen=True, kw_only=True)
+class CRH(NumberAggregator):
+    """Answers weighted by minus the log of the worker's share of all errors, in turns.
+
+    >>> import crowdwise as cw
+    >>> votes = cw.number_votes([1, 1, 2, 2], ["a", "b", "a", "b"], [2, 3, 5, 6])
+    >>> CRH().fit(votes).mean.round(2).tolist()
+    [2.5, 5.5]
+    """
+
+    name: ClassVar[str] = "crh"
+    max_iter: Count = 100
+    tol: NonNegative = 1e-8
+
+    def solve(self, rows: Rows, gold: F8 | None, n_shards: int) -> Fit:  # noqa: ARG002
+        """See the class."""
+        return fitted(rows, gold, max_iter=self.max_iter, tol=self.tol)

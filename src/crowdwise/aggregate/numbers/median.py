@@ -1,0 +1,28 @@
+"""The median of each task's answers. It has no interval."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import ClassVar
+
+from ...maths.numbers.fit import Fit
+from ...maths.numbers.rows import F8, Rows
+from ...maths.numbers.simple import median as fitted
+from .base import NumberAggregator
+
+
+@dataclass(frozen=True, kw_only=True)
+class Median(NumberAggregator):
+    """The median of each task's answers. It has no interval.
+
+    >>> import crowdwise as cw
+    >>> votes = cw.number_votes([1, 1, 2, 2], ["a", "b", "a", "b"], [2, 3, 5, 6])
+    >>> Median().fit(votes).mean.round(2).tolist()
+    [2.5, 5.5]
+    """
+
+    name: ClassVar[str] = "median"
+
+    def solve(self, rows: Rows, gold: F8 | None, n_shards: int) -> Fit:  # noqa: ARG002
+        """See the class."""
+        return fitted(rows, gold)

@@ -1,0 +1,46 @@
+"""Known answers of tasks, in whatever way somebody wrote them down."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from typing import Any
+
+import polars as pl
+
+from .errors import DataError
+from .intake.frames import to_polars
+from .vocabulary import as_series, quote
+
+
+def truth_table(truth: Any, columns: Sequence[str] = ("label",), like: Sequence[str] = ()) -> pl.DataFrame:
+    """A mapping, or a table with a column task and these `columns`, as a polars table with each task once.
+
+    A single column may also be called by one of the names in `like`.
+    """
+    names = list(columns)
+    if isinstance(truth, Mapping):
+        if len(names) != 1:
+            raise DataError(f"truths of several parts must be a table with the columns task, {', '.join(names)}")
+        values = list(truth.values())
+        frame = pl.DataFrame({"task": as_series(truth.keys(), "task"), names[0]: _values(values, names[0])})
+    else:
+        frame = to_polars(truth)
+        if len(names) == 1 and names[0] not in frame.columns:
+            other = next((name for name in like if name in frame.columns), None)
+            frame = frame if other is None else frame.rename({other: names[0]})
+        for name in ("task", *names):
+            if name not in frame.columns:
+                raise DataError(f"the truth has no column {name!r}; it has {', '.join(frame.columns)}")
+        frame = frame.select(as_series(frame["task"], "task"), *(_values(frame[name], name) for name in names))
+    frame = frame.drop_nulls().unique(maintain_order=True)
+    twice = frame.filter(frame["task"].is_duplicated())["task"].unique(maintain_order=True)
+    if len(twice):
+        raise DataError(f"{len(twice)} tasks have two different true labels: {quote(twice)}; keep one of them")
+    return frame
+
+
+def _values(values: Any, name: str) -> pl.Series:
+    if name == "label":
+        return as_series(values, name)
+    series = values.rename(name) if isinstance(values, pl.Series) else to_polars({name: values})[name]
+    return series.fill_nan(None) if series.dtype.is_float() else series

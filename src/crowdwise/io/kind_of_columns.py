@@ -1,0 +1,70 @@
+"""Which kind of answers a table holds: its columns tell, unless somebody says."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+
+from ..core import kind as kinds
+from ..core.intake.columns import KNOWN_AS
+from ..core.kind import Kind
+
+FALLBACK = "classes"
+
+
+def told(
+    header: Sequence[str], mapping: Mapping[str, str], asked: str | None
+) -> tuple[Kind, dict[str, str], tuple[str, ...]]:
+    """The kind, the mapping with the columns that told it, and notes.
+
+    What was asked for comes first, then the roles that were named, then a column for labels, then other kinds' columns.
+    """
+    if asked is not None:
+        kind = kinds.get(asked)
+        return kind, _with(mapping, kind, header), ()
+    for name in kinds.names():
+        if name != FALLBACK and any(_of(kinds.get(name), role) for role in mapping):
+            return kinds.get(name), dict(mapping), ()
+    plain = {column.strip().lower().replace(" ", "_") for column in header}
+    if "label" not in mapping and not plain & set(KNOWN_AS["label"].split()):
+        for name in kinds.names():
+            found = None if name == FALLBACK else _told_by(kinds.get(name), header)
+            if found is not None:
+                kind = kinds.get(name)
+                note = f"read as {kind.people}, as the columns tell; --kind {FALLBACK} reads classes"
+                return kind, {**found, **mapping}, (note,)
+    return kinds.get(FALLBACK), dict(mapping), ()
+
+
+def roles(kind: Kind, mapping: Mapping[str, str]) -> tuple[str, ...]:
+    """The columns that a vote of this kind has: task, worker and those of its answer."""
+    own = tuple(role for role in mapping if _of(kind, role))
+    return ("task", "worker", *(own or kind.columns))
+
+
+def answer_roles() -> tuple[str, ...]:
+    """What the columns of answers are called, over all kinds; `value_*` for parts."""
+    return tuple(dict.fromkeys(role for name in kinds.names() for role in kinds.get(name).roles))
+
+
+def _of(kind: Kind, role: str) -> bool:
+    return any(role == known or (known.endswith("*") and role.startswith(known[:-1])) for known in kind.roles)
+
+
+def _told_by(kind: Kind, header: Sequence[str]) -> Mapping[str, str] | None:
+    return None if kind.told_by is None else kind.told_by(header)
+
+
+def _with(mapping: Mapping[str, str], kind: Kind, header: Sequence[str]) -> dict[str, str]:
+    """Where a kind is asked for, its columns by the names it knows, or one that is called `label`."""
+    if any(_of(kind, role) for role in mapping):
+        return dict(mapping)
+    if kind.name == FALLBACK:
+        return dict(mapping)
+    if "label" in mapping and len(kind.columns) == 1:
+        rest = {role: column for role, column in mapping.items() if role != "label"}
+        return {next(iter(kind.columns)): mapping["label"], **rest}
+    found = _told_by(kind, header)
+    if found is None and len(kind.columns) == 1:
+        names = [c for c in header if c.strip().lower().replace(" ", "_") in KNOWN_AS["label"].split()]
+        found = {next(iter(kind.columns)): names[0]} if len(names) == 1 else {}
+    return {**(found or {}), **mapping}

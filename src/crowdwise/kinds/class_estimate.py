@@ -1,0 +1,152 @@
+"""Beliefs over classes, and workers as their skills and confusions."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from functools import cached_property
+from typing import Any, ClassVar
+
+import numpy as np
+import numpy.typing as npt
+import polars as pl
+
+from ..core.estimate import Arrays, Estimate, Rules, WorkerPicture
+from ..core.result import Result
+from ..maths.ties import break_ties
+
+F8 = npt.NDArray[np.float64]
+
+
+@dataclass(frozen=True, eq=False)
+class ClassPosterior(Estimate):
+    """posterior[task, class] with class_prior[class] and, where the method has one, difficulty[task]; `seed` breaks
+    ties."""
+
+    kind: ClassVar[str] = "classes"
+    rules: ClassVar[Rules] = {
+        "posterior": ("nk", "f", "shares"),
+        "class_prior": ("k", "f", "shares"),
+        "difficulty": ("n", "f", "any"),
+    }
+    needed: ClassVar[tuple[str, ...]] = ("posterior", "class_prior")
+    vocabulary: ClassVar[str | None] = "classes"
+
+    posterior: F8
+    class_prior: F8
+    classes: pl.Series
+    difficulty: F8 | None = None
+    seed: int = 0
+
+    @classmethod
+    def of(cls, arrays: Arrays, names: pl.Series | None, params: Mapping[str, Any]) -> ClassPosterior:
+        """From a run folder."""
+        assert names is not None
+        return cls(**{n: arrays[n] for n in cls.rules if n in arrays}, classes=names, seed=int(params.get("seed", 0)))
+
+    def __len__(self) -> int:
+        return len(self.posterior)
+
+    @cached_property
+    def labels(self) -> npt.NDArray[np.int32]:
+        """Code of the most probable class of each task; ties are broken by the method's seed."""
+        return break_ties(self.posterior, self.seed)
+
+    @cached_property
+    def confidence(self) -> F8:
+        """Probability of the most probable class."""
+        return np.asarray(self.posterior.max(axis=1))
+
+    @property
+    def mean_confidence(self) -> float:
+        """Mean confidence over tasks: the accuracy that the method expects of itself."""
+        return float(self.confidence.mean()) if len(self.confidence) else float("nan")
+
+    @cached_property
+    def entropy(self) -> F8:
+        """Entropy of each task's posterior in nats."""
+        p = np.where(self.posterior > 0, self.posterior, 1.0)
+        return np.asarray(np.abs((self.posterior * np.log(p)).sum(axis=1)))
+
+    def table(self, n_labels: npt.NDArray[np.int64]) -> dict[str, Any]:
+        """label, confidence, entropy, n_labels, (difficulty), p_<class>..."""
+        columns: dict[str, Any] = {
+            "label": self.classes.gather(self.labels),
+            "confidence": self.confidence,
+            "entropy": self.entropy,
+            "n_labels": n_labels,
+        }
+        if self.difficulty is not None:
+            columns["difficulty"] = self.difficulty
+        for code, name in enumerate(self.classes.cast(pl.String).to_list()):
+            columns[f"p_{name}"] = self.posterior[:, code]
+        return columns
+
+    without_labels: ClassVar[str] = "class prior"
+
+    def facts(self) -> dict[str, Any]:
+        """Classes, their prior, and the mean confidence."""
+        prior = {"classes": self.classes.to_list(), "class_prior": self.class_prior.tolist()}
+        return {**prior, "mean_confidence": self.mean_confidence}
+
+    def size(self) -> str:
+        """The number of classes."""
+        return f", {len(self.classes)} classes"
+
+    def coder_options(self) -> dict[str, Any]:
+        """All classes, those that nobody said included."""
+        return {"classes": self.classes}
+
+    def summary(self) -> str:
+        """Number of classes and mean confidence."""
+        return f"{len(self.classes):,} classes, mean confidence {self.mean_confidence:.3f}"
+
+
+@dataclass(frozen=True, eq=False)
+class ClassWorkers(WorkerPicture):
+    """skill[worker] with its 95 % interval; confusion[worker, true, observed], rows summing to one, and the (expected)
+    counts behind it, where the method has them."""
+
+    rules: ClassVar[Rules] = {
+        "skill": ("m", "f", "skills"),
+        "skill_low": ("m", "f", "skills"),
+        "skill_high": ("m", "f", "skills"),
+        "confusion": ("mkk", "f", "shares"),
+        "counts": ("mkk", "f", "amounts"),
+    }
+    needed: ClassVar[tuple[str, ...]] = ("skill", "skill_low", "skill_high")
+
+    skill: F8
+    skill_low: F8
+    skill_high: F8
+    confusion: F8 | None = None
+    counts: F8 | None = None
+
+    @classmethod
+    def of(cls, arrays: Arrays, names: pl.Series | None, params: Mapping[str, Any]) -> ClassWorkers:  # noqa: ARG003
+        """From a run folder."""
+        return cls(**{n: arrays[n] for n in cls.rules if n in arrays})
+
+    def table(self) -> dict[str, Any]:
+        """skill with its 95 % interval."""
+        return {"skill": self.skill, "skill_low": self.skill_low, "skill_high": self.skill_high}
+
+
+def class_result(
+    *,
+    posterior: F8,
+    class_prior: F8,
+    classes: pl.Series,
+    difficulty: F8 | None = None,
+    skill: F8,
+    skill_low: F8,
+    skill_high: F8,
+    confusion: F8 | None = None,
+    counts: F8 | None = None,
+    params: Mapping[str, Any],
+    **rest: Any,
+) -> Result:
+    """A result of classes from its arrays."""
+    estimate = ClassPosterior(posterior, class_prior, classes, difficulty, int(params.get("seed", 0)))
+    picture = ClassWorkers(skill, skill_low, skill_high, confusion, counts)
+    return Result(estimate=estimate, picture=picture, params=params, **rest)

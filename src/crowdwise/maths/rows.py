@@ -1,0 +1,41 @@
+"""What the maths asks of rows of labels: arrays and sizes. Annotations have all of it; so may anything else."""
+
+from __future__ import annotations
+
+from typing import Any, Protocol, Self
+
+import numpy as np
+import numpy.typing as npt
+
+I4 = npt.NDArray[np.int32]
+I8 = npt.NDArray[np.int64]
+
+
+class LabelRows(Protocol):
+    """Rows sorted by task, then worker: codes of task, worker and label, with a weight where they have one."""
+
+    def __len__(self) -> int: ...
+
+    @property
+    def task(self) -> I4: ...  # noqa: D102
+    @property
+    def worker(self) -> I4: ...  # noqa: D102
+    @property
+    def label(self) -> I4: ...  # noqa: D102
+    @property
+    def weight(self) -> npt.NDArray[np.float64] | None: ...  # noqa: D102
+    @property
+    def cell(self) -> I4: ...  # noqa: D102
+    @property
+    def task_offsets(self) -> I8: ...  # noqa: D102
+    @property
+    def labels_per_task(self) -> I8: ...  # noqa: D102
+    @property
+    def n_tasks(self) -> int: ...  # noqa: D102
+    @property
+    def n_workers(self) -> int: ...  # noqa: D102
+    @property
+    def n_classes(self) -> int: ...  # noqa: D102
+
+    def take(self, rows: npt.NDArray[Any]) -> Self:
+        """Some of the rows."""

@@ -1,0 +1,36 @@
+"""What scores of any kind can do: show themselves as rows and tables, and as plain values."""
+
+from __future__ import annotations
+
+from abc import ABC, abstractmethod
+from dataclasses import dataclass
+from typing import Any
+
+
+@dataclass(frozen=True)
+class Table:
+    """A table for people."""
+
+    title: str
+    header: list[str]
+    rows: list[list[str]]
+
+
+class Scored(ABC):
+    """Scores over `n` tasks; `n_gold_left_out` were gold in the fit, `truths_without_labels` have nothing to score."""
+
+    n: int
+    n_gold_left_out: int
+    truths_without_labels: int
+
+    @abstractmethod
+    def rows(self) -> list[list[str]]:
+        """Name, value and 95 % interval of every score."""
+
+    @abstractmethod
+    def tables(self) -> list[Table]:
+        """What else is worth a look, such as a confusion matrix."""
+
+    @abstractmethod
+    def to_dict(self) -> dict[str, Any]:
+        """Plain values."""

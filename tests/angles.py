@@ -1,0 +1,181 @@
+"""A throw-away kind of answer for the tests: directions in degrees. One module, one registration, no edit elsewhere."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+import numpy as np
+import polars as pl
+
+from crowdwise import registry
+from crowdwise.aggregate.method import Method
+from crowdwise.core.answers import Answers, Coder
+from crowdwise.core.estimate import Estimate, WorkerPicture
+from crowdwise.core.kind import Kind
+from crowdwise.core.result import Result, versions
+from crowdwise.core.truth import truth_table
+from crowdwise.core.vocabulary import lookup
+from crowdwise.core.votes import frozen
+from crowdwise.kinds.describe import common
+from crowdwise.scoring.scored import Scored, Table
+
+
+def between(a, b):
+    """How far two directions are apart, 0 to 180 degrees."""
+    return np.abs((a - b + 180) % 360 - 180)
+
+
+def middle(angle, group, n):
+    """The mean direction of each group."""
+    z = np.exp(1j * np.deg2rad(angle))
+    total = np.bincount(group, z.real, n) + 1j * np.bincount(group, z.imag, n)
+    return np.rad2deg(np.angle(total)) % 360
+
+
+@dataclass(frozen=True, eq=False)
+class Angles(Answers):
+    kind = "angles"
+    angle: np.ndarray
+
+    def __post_init__(self):
+        object.__setattr__(self, "angle", frozen(self.angle))
+
+    def __len__(self):
+        return len(self.angle)
+
+    def take(self, rows):
+        return Angles(self.angle[rows])
+
+    def join(self, other):
+        return Angles(np.concatenate([self.angle, other.angle]))
+
+    def columns(self):
+        return {"angle": pl.Series("angle", self.angle)}
+
+    def keys(self):
+        return (self.angle,)
+
+
+class AngleCoder(Coder):
+    def __init__(self, columns):
+        self.values = pl.Series(columns.pop("angle")).cast(pl.Float64)
+        self.null = self.values.is_null().to_numpy()
+
+    def __len__(self):
+        return len(self.values)
+
+    def finish(self):
+        return Angles(self.values.fill_null(0.0).to_numpy() % 360)
+
+
+@dataclass(frozen=True, eq=False)
+class Directions(Estimate):
+    kind = "angles"
+    rules = {"angle": ("n", "f", "finite")}  # noqa: RUF012
+    needed = ("angle",)
+    angle: np.ndarray
+
+    @classmethod
+    def of(cls, arrays, names, params):
+        return cls(arrays["angle"])
+
+    def __len__(self):
+        return len(self.angle)
+
+    def table(self, n_labels):
+        return {"angle": self.angle, "n_labels": n_labels}
+
+    def answer_columns(self):
+        return ("angle",)
+
+    def summary(self):
+        return f"{len(self.angle)} directions"
+
+
+@dataclass(frozen=True, eq=False)
+class Steadiness(WorkerPicture):
+    rules = {"off": ("m", "f", "amounts")}  # noqa: RUF012
+    needed = ("off",)
+    off: np.ndarray
+
+    @classmethod
+    def of(cls, arrays, names, params):
+        return cls(arrays["off"])
+
+    def table(self):
+        return {"off": self.off}
+
+
+@dataclass(frozen=True, kw_only=True)
+class MeanDirection(Method):
+    name = "mean_direction"
+    takes = "angles"
+
+    def fit(self, votes, gold=None, *, prior=None, n_shards=1, callback=None):
+        angle = middle(votes.answers.angle, votes.task, votes.n_tasks)
+        off = between(votes.answers.angle, angle[votes.task])
+        n = np.maximum(votes.labels_per_worker, 1)
+        return Result(
+            method=self.name,
+            params=self.params(),
+            tasks=votes.tasks,
+            workers=votes.workers,
+            estimate=Directions(angle),
+            picture=Steadiness(np.bincount(votes.worker, off, votes.n_workers) / n),
+            labels_per_task=votes.labels_per_task,
+            labels_per_worker=votes.labels_per_worker,
+            versions=versions(),
+        )
+
+
+@dataclass(frozen=True)
+class Off(Scored):
+    n: int
+    mean_off: float
+    n_gold_left_out: int = 0
+    truths_without_labels: int = 0
+
+    def rows(self):
+        return [["mean distance in degrees", f"{self.mean_off:.2f}", "–"]]
+
+    def tables(self):
+        return []
+
+    def to_dict(self):
+        return dict(vars(self))
+
+
+def evaluate(found, truth, *, resamples=0, seed=0):
+    table = truth_table(truth, ("angle",), like=("label",))
+    at, known = lookup(found.tasks, table["task"])
+    true = table["angle"].cast(pl.Float64).to_numpy()[known]
+    return Off(int(known.sum()), float(between(found.estimate.angle[at[known]], true).mean()))
+
+
+KIND = (
+    Kind(
+        name="angles",
+        people="directions",
+        columns={"angle": "angle direction"},
+        coder=AngleCoder,
+        default="mean_direction",
+        answers_word="directions",
+        told_by=lambda header: {"angle": "angle"} if "angle" in header else None,
+        dtypes=(pl.Float64(), pl.Int64()),
+        doors={
+            "describe": common,
+            "estimate": Directions,
+            "picture": Steadiness,
+            "evaluate": evaluate,
+            "sentences": lambda votes, result: [result.estimate.summary()],
+            "worker_rows": lambda result: (["worker", "off"], [[str(w), f"{o:.1f}"] for w, o in
+                                           zip(result.workers, result.picture.off, strict=True)]),
+            "show": lambda result: (result.estimate.summary(), [Table("Tasks", ["task"], [])]),
+            "inspect": lambda facts, limit: ([["directions", str(facts["annotations"])]], [], []),
+        },
+    )
+)  # fmt: skip
+CARD = (
+    registry.Card("mean_direction", "tests.angles:MeanDirection", "angles", "the mean direction", "folklore",
+                  takes="angles")
+)  # fmt: skip
