@@ -140,7 +140,11 @@ def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("--seeds", type=int, default=5)
     parser.add_argument("--sets", nargs="+", default=["labelme", "music"])
-    parser.add_argument("--methods", nargs="+", default=[*TOLD, *(m for m in LEARNERS if m not in SKIP)])
+    parser.add_argument(
+        "--methods",
+        nargs="+",
+        default=[*TOLD, *(m for m, card in LEARNERS.items() if card.takes == "classes" and m not in SKIP)],
+    )
     args = parser.parse_args()
     whole = (args.sets, args.methods) == (parser.get_default("sets"), parser.get_default("methods"))
     torch.set_num_threads(1)

@@ -23,7 +23,8 @@ from crowdwise.learn.method import last_linear  # noqa: E402
 N, M, K, D = 101, 7, 3, 5
 FORMS = [("ccem", {"sparse": True}), ("crowd_layer", {"sparse": True}), ("max_mig", {"prior": "learnt"})]
 ALONE = ["ccem", "doctor_net", "max_mig", "geo_crowd_net_f"]
-CASES = [*((name, {}) for name in sorted(registry.LEARNERS)), *FORMS]
+OF_CLASSES = sorted(name for name, card in registry.LEARNERS.items() if card.takes == "classes")
+CASES = [*((name, {}) for name in OF_CLASSES), *FORMS]
 
 SCRIPT = """
 import faulthandler, json, sys

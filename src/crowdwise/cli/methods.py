@@ -44,8 +44,14 @@ def methods(
         star = " (default)" if each == registry.DEFAULT else ""
         rows.append([each + star, card.family, card.summary, ", ".join(sorted(card.needs)) or "–"])
     print_table("Aggregate votes", ["method", "family", "what it does", "needs"], rows, stderr=False)
-    rows = [[c.name, c.summary, ", ".join(sorted(c.can)) or "–"] for c in registry.LEARNERS.values()]
-    print_table("Train a classifier on features and votes", ["method", "what it does", "gives"], rows, stderr=False)
+    titles = {
+        "classes": "Train a classifier on features and votes",
+        "numbers": "Train a regressor on features and numbers",
+    }
+    for kind, title in titles.items():
+        mine = [c for c in registry.LEARNERS.values() if c.takes == kind]
+        rows = [[c.name, c.summary, ", ".join(sorted(c.can)) or "–"] for c in mine]
+        print_table(title, ["method", "what it does", "gives"], rows, stderr=False)
 
 
 def _about(name: str) -> dict[str, Any]:
@@ -72,6 +78,7 @@ def _card(card: Card) -> dict[str, Any]:
         "paper": card.paper,
         "needs": sorted(card.needs),
         "can": sorted(card.can),
+        "kind": card.takes,
     }
 
 
@@ -106,6 +113,7 @@ def _show(about: dict[str, Any]) -> None:
     out.print(f"{about['name']}: {about['summary']}")
     out.print(f"paper: {about['paper']}")
     out.print(f"needs: {', '.join(about['needs']) or 'nothing but votes'}; can: {', '.join(about['can']) or '–'}")
+    out.print(f"for: {about['kind']}")
     out.print("\n" + "\n".join(line.strip() for line in about["about"].splitlines()))
     for title, found in (("Parameters", about["parameters"]), ("Training", about["training"])):
         if found:

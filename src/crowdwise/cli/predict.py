@@ -1,4 +1,4 @@
-"""crowdwise predict: what a trained classifier says of new tasks, with their votes or without."""
+"""crowdwise predict: what a trained net says of new tasks, with their votes or without."""
 
 from __future__ import annotations
 
@@ -46,32 +46,39 @@ def predict(
     ] = None,
     force: Force = False,
 ) -> None:
-    """Classify new tasks: task, label, confidence, p_<class>... as CSV on stdout.
+    """New tasks: task, label, confidence, p_<class>... (for numbers task, value, std) as CSV on stdout.
 
     With --votes, features and votes are weighed together (for methods that can: see crowdwise methods).
     """
     from ..core.errors import DataError
     from ..io.csv.cells import to_csv
-    from ..learn import CrowdClassifier
+    from ..learn import CrowdClassifier, CrowdRegressor
     from ..learn.feeding.features import read_features
 
     if output is not None and output.exists() and not force:
         raise DataError(f"{output} is there already; choose another name or say --force")
-    classifier = CrowdClassifier.load(folder)
-    classifier.set_params(device=device)
+    of_numbers = (folder / "regressor.json").is_file()
+    estimator: Any = (CrowdRegressor if of_numbers else CrowdClassifier).load(folder)
+    estimator.set_params(device=device)
     tasks, x = read_features(features)
     said = None
     if votes is not None:
         said = asked.read(votes).annotations
         tell_ledger(said.ledger)
+    how: Literal["average", "error"] = "average" if unknown_workers is UnknownWorkers.average else "error"
     with naming(features, votes):
-        if said is None:
-            proba = classifier.predict_proba(x)
+        if of_numbers:
+            from .train_numbers import predicted
+
+            frame = predicted(estimator, tasks, x, said, how)
         else:
-            how: Literal["average", "error"] = "average" if unknown_workers is UnknownWorkers.average else "error"
-            proba = classifier.forecast_proba(x, said, tasks=tasks, unknown_workers=how)
-    names = tasks if tasks is not None else (range(len(x)) if said is None else said.tasks)
-    frame = table(classifier.class_names_, names, proba)
+            proba = (
+                estimator.predict_proba(x)
+                if said is None
+                else estimator.forecast_proba(x, said, tasks=tasks, unknown_workers=how)
+            )
+            names = tasks if tasks is not None else (range(len(x)) if said is None else said.tasks)
+            frame = table(estimator.class_names_, names, proba)
     text = to_csv(frame, output)
     if output is None:
         sys.stdout.write(text)

@@ -1,4 +1,4 @@
-"""crowdwise train: features and votes to a classifier, and to all that aggregate writes."""
+"""crowdwise train: features and votes to a net (a classifier, or for numbers a regressor), and its tables."""
 
 from __future__ import annotations
 
@@ -16,9 +16,11 @@ from .vote_options import USUAL, Asked, reads_votes
 if TYPE_CHECKING:
     from ..kinds.classes import Annotations
     from ..learn.classifier import CrowdClassifier
+    from ..learn.regressor import CrowdRegressor
 
-FILES = ("classifier.json", "model.safetensors", "rows.parquet", "history.csv")
+FILES = ("classifier.json", "regressor.json", "model.safetensors", "rows.parquet", "history.csv")
 CHECKPOINTS = "checkpoints"
+DEFAULTS = {"classes": "max_mig", "numbers": "gaussian_net"}
 Features = Annotated[
     Path,
     typer.Argument(
@@ -35,7 +37,15 @@ def train(
     features: Features,
     votes: Votes,
     output: Annotated[Path, typer.Option("-o", "--output", help="Folder for everything.", show_default=False)],
-    method: Annotated[str, typer.Option("-m", "--method", help="See: crowdwise methods")] = "max_mig",
+    method: Annotated[
+        str | None,
+        typer.Option(
+            "-m",
+            "--method",
+            help="See: crowdwise methods. By default max_mig, for numbers gaussian_net.",
+            show_default=False,
+        ),
+    ] = None,
     param: Params = None,
     net: Annotated[str, typer.Option("--net", help="linear, mlp, cnn, vgg16, resnet18 or resnet50.")] = "mlp",
     epochs: Annotated[int | None, typer.Option("--epochs", min=1, help="By default the method's own.")] = None,
@@ -60,34 +70,79 @@ def train(
     force: Force = False,
     json: Json = False,
 ) -> None:
-    """Train a classifier on features and raw votes, jointly with a model of every worker.
+    """Train a net on features and raw votes, jointly with a model of every worker.
 
-    Writes the classifier and labels.csv, workers.csv, confusion.csv, history.csv, ledger.json.
+    Writes the net and labels.csv, workers.csv, confusion.csv (not for numbers), history.csv, ledger.json.
     """
     from ..io.beside import refuse_to_overwrite
     from ..io.run_folder import OWN
-    from ..learn import CrowdClassifier
     from ..learn.feeding.features import read_features
 
+    annotations: Any = None if method else asked.read(votes).annotations
+    method = method or DEFAULTS[annotations.answers.kind]
     params = learner_params(method, param)
+    of_numbers = takes(method) == "numbers"
     refuse_to_overwrite(output, FILES + OWN, force)
     if not resume:
         shutil.rmtree(output / CHECKPOINTS, ignore_errors=True)
     tasks, x = read_features(features)
-    annotations = asked.read(votes).annotations
+    if annotations is None:
+        annotations = asked.read(votes).annotations
+    refuse_other_kind(method, annotations, votes)
+    how = {
+        "params": params, "epochs": epochs, "batch_size": batch_size, "lr": lr, "validation": validation,
+        "patience": patience, "device": device, "folder": output / CHECKPOINTS, "resume": resume, "seed": seed,
+    }  # fmt: skip
+    estimator = make(net, method, how, balance=balance)
     tell_ledger(annotations.ledger)
-    classifier = CrowdClassifier(
-        net, method, params=params, epochs=epochs, batch_size=batch_size, lr=lr, validation=validation,
-        patience=patience, balance=balance, device=device, folder=output / CHECKPOINTS, resume=resume, seed=seed,
-    )  # fmt: skip
-    watch(classifier)
+    watch(estimator)
     with naming(features, votes):
-        classifier.fit(x, annotations, tasks=tasks)
-    write(classifier, annotations, output)
-    if json:
-        print_json(summary(classifier, annotations, output))
+        estimator.fit(x, annotations, tasks=tasks)
+    if of_numbers:
+        from . import train_numbers as numbers
+
+        numbers.write(estimator, annotations, output, CHECKPOINTS)
+        said = numbers.summary(estimator, annotations, output)
     else:
-        tell(classifier, annotations, output)
+        write(estimator, annotations, output)
+        said = summary(estimator, annotations, output)
+    if json:
+        print_json(said)
+    elif of_numbers:
+        numbers.tell(estimator, annotations, output)
+    else:
+        tell(estimator, annotations, output)
+
+
+def takes(method: str) -> str:
+    """The kind of votes that a training method takes."""
+    from ..aggregate.registry import learner
+
+    return learner(method).takes
+
+
+def refuse_other_kind(method: str, votes: Any, where: str) -> None:
+    """One line where the file holds another kind of votes than the method takes."""
+    from ..core.errors import DataError
+
+    wanted, found = takes(method), votes.answers.kind
+    if wanted != found:
+        more = "" if wanted == "classes" else "; name their column value, or say --kind numbers"
+        raise DataError(
+            f"{where} was read as {found}, {method} takes {wanted}{more}; -m {DEFAULTS.get(found)} takes {found}"
+        )
+
+
+def make(net: str, method: str, how: dict[str, Any], *, balance: bool) -> Any:
+    """The estimator for the kind of votes that the method takes."""
+    from ..core.errors import ParameterError
+    from ..learn import CrowdClassifier, CrowdRegressor
+
+    if takes(method) == "classes":
+        return CrowdClassifier(net, method, balance=balance, **how)
+    if balance:
+        raise ParameterError(f"--balance is for classes; {method} takes numbers")
+    return CrowdRegressor(net, method, **how)
 
 
 def learner_params(method: str, given: list[str] | None) -> dict[str, Any]:
@@ -113,7 +168,7 @@ def learner_params(method: str, given: list[str] | None) -> dict[str, Any]:
     return parsed
 
 
-def watch(classifier: CrowdClassifier) -> None:
+def watch(classifier: CrowdClassifier | CrowdRegressor) -> None:
     """A bar on stderr while it trains, when somebody is looking."""
     if sys.stderr.isatty():
         from ..learn.classifier import method_class

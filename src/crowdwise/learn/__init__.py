@@ -1,6 +1,6 @@
-"""learn: a classifier and a model of every worker, trained together on the raw labels of a crowd.
+"""learn: a net and a model of every worker, trained together on the raw labels or numbers of a crowd.
 
->>> from crowdwise.learn import CrowdClassifier
+>>> from crowdwise.learn import CrowdClassifier, CrowdRegressor
 """
 
 from __future__ import annotations
@@ -27,6 +27,9 @@ _HOMES = {
     "JsonLines": "training.callbacks",
     "TensorBoard": "training.callbacks",
     "CrowdClassifier": "classifier",
+    "CrowdRegressor": "regressor",
+    "NumberCrowd": "numbers.crowd",
+    "NumberMethod": "numbers.method",
     "Choice": "choice",
     "choose": "choice",
 }
@@ -39,6 +42,9 @@ if TYPE_CHECKING:
     from .feeding.data import CrowdData
     from .method import CrowdMethod, CrowdModel, Defaults, Output
     from .nets import Frozen, make_net
+    from .numbers.crowd import NumberCrowd
+    from .numbers.method import NumberMethod
+    from .regressor import CrowdRegressor
     from .training.callbacks import Callback, JsonLines, TensorBoard
     from .training.history import History
     from .training.loop import train
@@ -53,10 +59,13 @@ __all__ = [
     "CrowdData",
     "CrowdMethod",
     "CrowdModel",
+    "CrowdRegressor",
     "Defaults",
     "Frozen",
     "History",
     "JsonLines",
+    "NumberCrowd",
+    "NumberMethod",
     "Output",
     "Sweep",
     "TensorBoard",

@@ -3,9 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from copy import deepcopy
 from dataclasses import replace
-from importlib import import_module
 from pathlib import Path
 from typing import Annotated, Any, Literal, Self
 
@@ -18,30 +16,30 @@ from torch import nn
 from ..aggregate.registry import learner
 from ..core.errors import DataError, ParameterError
 from ..core.kind import resolve
-from ..core.params import Count, Param, Whole, check_given, of
+from ..core.params import Count, Whole, check_given
 from ..core.result import Result
 from ..core.rules import AtLeast, Below
 from ..core.vocabulary import lookup, quote
 from ..kinds.classes import Annotations
-from .estimator import Estimator, not_fitted
+from .estimator import not_fitted
 from .feeding.crowd import Crowd
 from .feeding.data import CrowdData, FeatureError, as_features
 from .feeding.votes import annotations_for
-from .method import CrowdMethod, CrowdModel, Rate
+from .fitting import Fitting
+from .fitting import method_class as method_class  # they have always been found here
+from .fitting import method_parameters as method_parameters
+from .method import Rate
 from .methods.known_confusion import aligned
-from .optimizers import make_optimizers
 from .outcome import outcome
-from .probe import last_linear
 from .training.callbacks import Callback
-from .training.history import History
-from .training.loop import train
-from .training.selection import HeldOut, Kind, hold_out
+from .training.loop import Criterion
+from .training.selection import HeldOut, Kind
 from .training.sweep import sweep_both
 
 F8 = npt.NDArray[np.float64]
 
 
-class CrowdClassifier(Estimator):
+class CrowdClassifier(Fitting):
     """A classifier trained on what the crowd said.
 
     `net`: "linear", "mlp", "cnn", any Module with one output a class, or a function (input shape, classes) -> Module.
@@ -55,6 +53,8 @@ class CrowdClassifier(Estimator):
     >>> fitted.predict([[-1.0]])
     array(['x'], dtype='<U1')
     """
+
+    takes, other = "classes", "CrowdRegressor"
 
     def __init__(
         self,
@@ -94,6 +94,7 @@ class CrowdClassifier(Estimator):
         y may also be a wide matrix, one column a worker (missing: nan or -1), or one label a row.
         """
         check_given(type(self), self.get_params())
+        self._method_class()  # of the wrong kind: said before anything is read
         x = as_features(X)
         n = len(x)  # type: ignore[arg-type]
         if not n:
@@ -105,12 +106,7 @@ class CrowdClassifier(Estimator):
             raise FeatureError(f"there is only one class, {votes.classes[0]!r}; a classifier needs two")
         crowd = Crowd.of(votes, names)
         self._names(votes, names)
-        again = self.refit and bool(self.validation)
-        epochs = self._learn(x, crowd, None, final=not again)
-        if again:
-            chosen = self.history_
-            self._learn(x, crowd, epochs)
-            self.history_.best_epoch = chosen.best_epoch
+        self._train(x, crowd)
         self.result_ = outcome(self, votes, CrowdData(x, crowd))
         self.confusion_ = self.result_.confusion
         return self
@@ -119,80 +115,21 @@ class CrowdClassifier(Estimator):
         self.classes_ = np.array(votes.classes.to_list())
         self.class_names_, self.workers_, self.tasks_ = votes.classes, votes.workers, names
 
-    def _learn(self, x: Any, crowd: Crowd, epochs: int | None, *, final: bool = True) -> int:
-        """Build and train; the number of epochs after which the best weights were found."""
-        refitting = epochs is not None
-        criterion, labels = None, crowd
-        if self.validation and not refitting:
-            labels, held = hold_out(crowd, self.validation, self.seed)
-        data = CrowdData(x, labels, balance=self.balance)
-        self.model_ = self._build(data)
-        if self.validation and not refitting:
-            criterion = HeldOut(data, held, self.criterion, self._device())
-        d = self.model_.method.defaults
-        optimizers = make_optimizers(
-            self.model_,
-            lr=d.lr if self.lr is None else self.lr,
-            worker_lr=d.worker_lr if self.worker_lr is None else self.worker_lr,
-            weight_decay=d.weight_decay if self.weight_decay is None else self.weight_decay,
-        )
-        self.history_: History = train(
-            self.model_, data, optimizer=optimizers, epochs=self.epochs, batch_size=self.batch_size, stop_after=epochs,
-            criterion=criterion, patience=None if refitting else self.patience, callbacks=self.callbacks,
-            fabric=self.fabric, folder=self.folder if final else None, every=self.every, resume=self.resume and final,
-            seed=self.seed,
-        )  # fmt: skip
-        return self.history_.best_epoch or len(self.history_)
+    def _n_outputs(self) -> int:
+        """One output a class."""
+        return len(self.classes_)
 
-    def _build(self, data: CrowdData) -> CrowdModel:
-        with torch.random.fork_rng(devices=[]):
-            torch.manual_seed(self.seed)
-            net = self._make_net(data)
-            method = self._make_method(data.crowd, net)
-        return CrowdModel(net, method).to(self._device())
+    def _data(self, x: Any, crowd: Any) -> CrowdData:
+        return CrowdData(x, crowd, balance=self.balance)
 
-    def _make_net(self, data: CrowdData) -> nn.Module:
-        self.input_shape_ = tuple(data.take(torch.arange(1)).shape[1:])
-        return self.rebuild_net(self.net, data.crowd.n_classes)
+    def _criterion(self, data: CrowdData, held: Any) -> Criterion:
+        return HeldOut(data, held, self.criterion, self._device())
 
-    def rebuild_net(self, net: Any, n_classes: int | None = None) -> nn.Module:
-        """The net that `net` (or, when None, the constructor's parameter) describes."""
-        net = self.net if net is None else net
-        k = len(self.classes_) if n_classes is None else n_classes
-        if isinstance(net, str):
-            from .nets import make_net
-
-            return make_net(net, self.input_shape_, k)
-        if isinstance(net, nn.Module):
-            return deepcopy(net)
-        if callable(net):
-            made: nn.Module = net(self.input_shape_, k)
-            return made
-        raise ParameterError(f"net must be a name, a Module or a function, got {type(net).__name__}")
-
-    def _make_method(self, crowd: Crowd, net: nn.Module) -> CrowdMethod:
-        cls = method_class(self.method)
-        params = dict(self.params or {})
-        known = method_parameters(cls)
-        for name in params:
-            if name not in known:
-                raise ParameterError(f"{self.method} has no parameter {name!r}; it has {', '.join(known) or 'none'}")
+    def _given_params(self) -> dict[str, Any]:
+        params = super()._given_params()
         if isinstance(params.get("confusion"), Result):  # matched by names, not by position
             params["confusion"] = aligned(params["confusion"], self.workers_, self.class_names_)
-        if cls.needs_features:  # the layer is found by running the net
-            example = torch.zeros(1, *self.input_shape_, dtype=torch.int64)
-            params["n_features"] = last_linear(net, example).in_features
-        return cls(crowd, **params)
-
-    def _device(self) -> torch.device:
-        if self.fabric is not None:
-            return torch.device(self.fabric.device)
-        try:
-            return torch.empty(0, device=self.device).device
-        except (RuntimeError, AssertionError) as error:
-            raise ParameterError(
-                f"device {self.device!r} cannot be used here ({str(error).splitlines()[0]}); cpu always can"
-            ) from None
+        return params
 
     # ---------------------------------------------------------------- using it
     def predict_proba(self, X: Any) -> F8:
@@ -265,15 +202,3 @@ class CrowdClassifier(Estimator):
         return loaded
 
     result_: Result
-
-
-def method_parameters(cls: type[CrowdMethod]) -> dict[str, Param]:
-    """The hyper-parameters of a method by name."""
-    return {name: param for name, param in of(cls).items() if name not in ("crowd", "n_features")}
-
-
-def method_class(name: str) -> type[CrowdMethod]:
-    """The class of a training method."""
-    module, _, cls = learner(name).where.partition(":")
-    found: type[CrowdMethod] = getattr(import_module(module), cls)
-    return found

@@ -1,4 +1,4 @@
-"""CrowdMethod and CrowdModel: what a method must say, and the one unit that loops, Fabric and Lightning see."""
+"""What a method must say, whatever kind of answer it takes, and CrowdModel, the one unit that loops and Fabric see."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ from ..core.errors import DataError
 from ..core.params import Count, check_given
 from ..core.rules import AtLeast, Below
 from .feeding.batch import CrowdBatch, at_least_single
-from .feeding.crowd import Crowd
+from .feeding.crowd import Crowd, Rows
 from .probe import as_wanted, linear_layers, takes_whole_numbers
 from .probe import last_linear as last_linear  # it has always been found here
 from .training.sweep import Sweep
@@ -40,7 +40,10 @@ class Defaults:
 
 @dataclass(frozen=True, eq=False)
 class Output:
-    """What the net says of a batch: logits[B, K], and features[B, D], what its last linear layer saw."""
+    """What the net says of a batch: logits[B, K], and features[B, D], what its last linear layer saw.
+
+    For numbers `logits` are the numbers themselves, in standard units.
+    """
 
     logits: Tensor
     features: Tensor | None = None
@@ -51,13 +54,12 @@ class Output:
         return torch.log_softmax(self.logits, dim=1)
 
 
-class CrowdMethod(nn.Module):
-    """A model of the workers and a loss. Subclasses write `loss`; everything else has a default.
+class Method(nn.Module):
+    """A model of the workers and a loss, for any kind of answer. Subclasses write `loss`; the rest has a default.
 
-    A constructor takes the Crowd (its shape, and its labels to start from) and keyword hyper-parameters; whatever
-    changes in training is a parameter or a buffer, so that the state dict is the whole state. `heard[worker, class]` is
-    the weight of each worker's labels in training on tasks that the votes say are of that class. One rule for those who
-    have none: a regulariser leaves them out (`seen`), and their labels count as the crowd's mean worker's (`forecast`).
+    A constructor takes the crowd (its shape, and its labels to start from) and keyword hyper-parameters; whatever
+    changes in training is a parameter or a buffer, so that the state dict is the whole state. `heard[worker, ...]` is
+    the weight of each worker's labels in training.
     """
 
     name: ClassVar[str]
@@ -80,11 +82,9 @@ class CrowdMethod(nn.Module):
         check_given(cls, self.given)
         return self
 
-    def __init__(self, crowd: Crowd) -> None:
+    def __init__(self, crowd: Rows, heard: Tensor) -> None:
         super().__init__()
-        self.n_workers, self.n_classes = crowd.n_workers, crowd.n_classes
-        of_class = crowd.soft_majority[crowd.task] * crowd.weight[:, None]
-        heard = torch.zeros(crowd.n_workers, crowd.n_classes).index_add(0, crowd.worker, of_class)
+        self.n_workers, self.n_outputs = crowd.n_workers, crowd.n_outputs
         self.register_buffer("heard", heard)
 
     def loss(self, out: Output, batch: CrowdBatch) -> dict[str, Tensor]:
@@ -97,12 +97,64 @@ class CrowdMethod(nn.Module):
     def end_step(self, batch: CrowdBatch) -> None:
         """After the optimizers' step on this batch: what a method learns without gradients."""
 
+    def wanted(self) -> str:
+        """Why the net must have so many outputs, for people."""
+        raise NotImplementedError
+
+    def answer(self, out: Output) -> Tensor:
+        """What the trained net says of the tasks: B, outputs."""
+        return out.logits
+
+    def finish(self, sweep: Sweep) -> None:
+        """After training, with the weights that are kept in place: what must belong to this very net."""
+
+    def seen(self) -> Tensor:
+        """The workers who have labels in training: a regulariser must not speak of others, whom nothing opposes."""
+        return self.heard.sum(1).nonzero().squeeze(1)
+
+    def _apply(self, fn: Callable[[Tensor], Tensor], recurse: bool = True) -> Self:
+        """Moves the method wherever it is told, but never to half precision, which cannot count labels."""
+
+        def move(values: Tensor) -> Tensor:
+            moved = fn(values)
+            narrow = values.is_floating_point() and moved.element_size() < 4 <= values.element_size()
+            return values.to(moved.device) if narrow else moved
+
+        super()._apply(move, recurse)  # type: ignore[no-untyped-call]
+        return self
+
+    def param_groups(self, net: nn.Module) -> list[dict[str, Any]]:
+        """Groups for the optimizer; `lr` and `weight_decay` are filled in where a group is silent.
+
+        A group with `worker=True` takes the workers' learning rate and no weight decay, which would pull
+        every confusion matrix to uniform.
+        """
+        return [{"params": list(net.parameters())}, {"params": list(self.parameters()), "worker": True}]
+
+
+class CrowdMethod(Method):
+    """A method for classes: confusions and a forecaster beside the loss.
+
+    `heard[worker, class]` counts labels on tasks that the votes say are of that class. One rule for workers who have
+    none: a regulariser leaves them out (`seen`), and their labels count as the crowd's mean worker's (`forecast`).
+    """
+
+    def __init__(self, crowd: Crowd) -> None:
+        of_class = crowd.soft_majority[crowd.task] * crowd.weight[:, None]
+        super().__init__(crowd, torch.zeros(crowd.n_workers, crowd.n_classes).index_add(0, crowd.worker, of_class))
+        self.n_classes = crowd.n_classes
+
+    def wanted(self) -> str:
+        """One output a class."""
+        return f"there are {self.n_classes} classes"
+
+    def answer(self, out: Output) -> Tensor:
+        """log p(class | x), as `classify` has it."""
+        return self.classify(out)
+
     def classify(self, out: Output) -> Tensor:
         """log p(class | x) of the trained classifier: B, K."""
         return out.log_proba
-
-    def finish(self, sweep: Sweep) -> None:
-        """After training, with the weights that are kept in place: what must belong to this very classifier."""
 
     def forecast(self, out: Output, batch: CrowdBatch) -> Tensor | None:
         """`posterior`, in which labels of workers unseen in training (or of codes beyond them) count as the mean's."""
@@ -142,10 +194,6 @@ class CrowdMethod(nn.Module):
         heard = torch.where(self.heard.sum(0) > 0, self.heard, seen if bool(seen.any()) else torch.ones_like(seen))
         return heard / heard.sum(0)
 
-    def seen(self) -> Tensor:
-        """The workers who have labels in training: a regulariser must not speak of others, whom nothing opposes."""
-        return self.heard.sum(1).nonzero().squeeze(1)
-
     def posterior(self, out: Output, batch: CrowdBatch) -> Tensor | None:
         """p(class | x, labels), the data-crowds forecaster: B, K. By default classifier × confusions, normalised.
 
@@ -173,30 +221,11 @@ class CrowdMethod(nn.Module):
         """
         return {name: torch.full_like(values, torch.nan) for name, values in self.task_scores().items()}
 
-    def _apply(self, fn: Callable[[Tensor], Tensor], recurse: bool = True) -> Self:
-        """Moves the method wherever it is told, but never to half precision, which cannot count labels."""
-
-        def move(values: Tensor) -> Tensor:
-            moved = fn(values)
-            narrow = values.is_floating_point() and moved.element_size() < 4 <= values.element_size()
-            return values.to(moved.device) if narrow else moved
-
-        super()._apply(move, recurse)  # type: ignore[no-untyped-call]
-        return self
-
-    def param_groups(self, net: nn.Module) -> list[dict[str, Any]]:
-        """Groups for the optimizer; `lr` and `weight_decay` are filled in where a group is silent.
-
-        A group with `worker=True` takes the workers' learning rate and no weight decay, which would pull
-        every confusion matrix to uniform.
-        """
-        return [{"params": list(net.parameters())}, {"params": list(self.parameters()), "worker": True}]
-
 
 class CrowdModel(nn.Module):
     """A net and a method as one module: `sum(model(batch).values()).backward()` is a training step."""
 
-    def __init__(self, net: nn.Module, method: CrowdMethod) -> None:
+    def __init__(self, net: nn.Module, method: Method) -> None:
         super().__init__()
         self.net, self.method = net, method
         self._tapping, self._seen = False, cast("Tensor | None", None)
@@ -223,11 +252,11 @@ class CrowdModel(nn.Module):
         finally:
             self._tapping = False
             seen, self._seen = self._seen, None  # nothing is held on to
-        k = self.method.n_classes
+        k = self.method.n_outputs
         if logits.dim() != 2 or logits.shape[1] != k:
             raise DataError(
-                f"the net gives outputs of shape {tuple(logits.shape)} for {len(x)} tasks, but there are {k} classes; "
-                f"its last layer must have {k} outputs"
+                f"the net gives outputs of shape {tuple(logits.shape)} for {len(x)} tasks, but "
+                f"{self.method.wanted()}; its last layer must have {k} outputs"
             )
         return Output(at_least_single(logits), None if seen is None else at_least_single(seen))
 

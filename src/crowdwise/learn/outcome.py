@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, cast
 
 import numpy as np
 import numpy.typing as npt
@@ -29,11 +29,11 @@ F8 = npt.NDArray[np.float64]
 def outcome(fitted: CrowdClassifier, votes: Annotations, data: CrowdData) -> Result:
     """Posteriors of the training tasks given features and labels (features alone where there is no forecaster)."""
     log_proba, posterior = (p.cpu() for p in sweep_both(fitted.model_, data, fitted._device()))
-    crowd = data.crowd
+    crowd = cast("Crowd", data.crowd)
     counts = crowd.counts(posterior.double())
     with torch.no_grad():
         scores = task_scores(fitted, crowd, log_proba)
-        confusion = confusions(fitted.model_.method, crowd, posterior.double())
+        confusion = confusions(cast("CrowdMethod", fitted.model_.method), crowd, posterior.double())
     right = posterior[crowd.task, crowd.label].double().numpy()
     weight = None if votes.weight is None else crowd.weight.double().numpy()
     skill = worker_skill(crowd.worker.numpy().astype(np.int32), right, crowd.n_workers, weight)
@@ -82,7 +82,7 @@ def confusions(method: CrowdMethod, crowd: Crowd, posterior: Tensor) -> Tensor:
 
 def task_scores(fitted: CrowdClassifier, crowd: Crowd, log_proba: Tensor) -> dict[str, F8]:
     """What the method says of every task, those whose labels were kept aside included."""
-    method, history = fitted.model_.method, fitted.history_
+    method, history = cast("CrowdMethod", fitted.model_.method), fitted.history_
     found = {name: values.cpu().double() for name, values in method.task_scores().items()}
     if found and fitted.validation and not fitted.refit:
         kept, aside = hold_out(crowd, fitted.validation, fitted.seed)

@@ -31,7 +31,7 @@ def run_facts(
     rest = [{k: plain(v) for k, v in sorted(g.items()) if k != "params" and not k.endswith("lr")} for g in groups]
     return {
         "method": model.method.name, **more, "tasks": crowd.n_tasks, "labels": len(crowd), "workers": crowd.n_workers,
-        "classes": crowd.n_classes, "said": checksum(crowd.worker, crowd.label, crowd.weight),
+        "classes": crowd.n_outputs, "said": checksum(crowd.worker, crowd.label, crowd.weight),
         # A Dataset may draw its rows anew each time.
         "features": checksum(data.x[:_ROWS]) if isinstance(data.x, Tensor) else None,
         "balance": checksum(data.task_weight),

@@ -29,6 +29,7 @@ from .training.history import History
 
 if TYPE_CHECKING:
     from .classifier import CrowdClassifier
+    from .fitting import Fitting
 
 FORMAT = 2
 FILES = ("classifier.json", "model.safetensors", "rows.parquet")
@@ -107,7 +108,7 @@ def _assemble(
     if facts["n_tasks"] != len(rows):
         raise ValueError(f"{len(rows):,} rows for {quote([facts['n_tasks']])} tasks")
     if isinstance(fitted.net, str):
-        _refuse_other_sizes(fitted, state)
+        refuse_other_sizes(fitted, state)
     crowd = Crowd.shape(len(fitted.workers_), len(fitted.classes_), facts["n_tasks"])
     method_class(fitted.method)  # an unknown name is said before anything is built
     module = fitted.rebuild_net(net)
@@ -120,7 +121,7 @@ def _assemble(
     return fitted
 
 
-def _refuse_other_sizes(fitted: CrowdClassifier, state: dict[str, Tensor]) -> None:
+def refuse_other_sizes(fitted: Fitting, state: dict[str, Tensor]) -> None:
     """Compare the weights that the net would have with those that are there, before it takes any memory."""
     with torch.device("meta"):
         wanted = fitted.rebuild_net(None).state_dict()

@@ -6,15 +6,25 @@ from .card import Card
 
 
 def _learner(
-    name: str, cls: str, summary: str, paper: str, *, needs: str = "", can: str = "", module: str = ""
+    name: str,
+    cls: str,
+    summary: str,
+    paper: str,
+    *,
+    needs: str = "",
+    can: str = "",
+    module: str = "",
+    takes: str = "classes",
 ) -> tuple[str, Card]:
     where = f"crowdwise.learn.methods.{module or name}:{cls}"
     needed = frozenset({"features", *needs.split()})
-    return name, Card(name, where, "learn", summary, paper, needed, frozenset(can.split()))
+    return name, Card(name, where, "learn", summary, paper, needed, frozenset(can.split()), takes)
 
 
-# Methods that train a classifier on features and raw labels together. `can`: "confusion" (gives confusion matrices),
-# "forecast" (p(class | x, labels)). `needs`: "confusion" (matrices that the user gives).
+_LAYER = "Rodrigues & Pereira 2018, arXiv:1709.01779"
+# Methods that train a net on features and raw labels together. `can`: "confusion" (gives confusion matrices),
+# "forecast" (p(class | x, labels)), "workers" (bias, slope or spread of each worker), "interval" (how sure a number is,
+# and numbers of net and votes together). `needs`: "confusion" (matrices that the user gives).
 LEARNERS: dict[str, Card] = dict(
     [
         _learner("vanilla", "Vanilla", "the classifier alone, trained on the votes", "folklore"),
@@ -65,5 +75,18 @@ LEARNERS: dict[str, Card] = dict(
                  "Wei et al. 2022, doi:10.1109/TNNLS.2022.3168696", can="confusion forecast"),
         _learner("known_confusion", "KnownConfusion", "the classifier under confusion matrices that are given",
                  "Patrini et al. 2017, arXiv:1609.03683", needs="confusion", can="confusion forecast"),
+        _learner("mean_target", "MeanTarget", "the net alone, trained on the mean of each task's numbers", "folklore",
+                 module="numbers.mean_target", takes="numbers"),
+        _learner("crowd_layer_s", "CrowdLayerS", "a slope per worker on the net's number", _LAYER, can="workers",
+                 module="numbers.crowd_layer", takes="numbers"),
+        _learner("crowd_layer_b", "CrowdLayerB", "a bias per worker on the net's number", _LAYER, can="workers",
+                 module="numbers.crowd_layer", takes="numbers"),
+        _learner("crowd_layer_sb", "CrowdLayerSB", "a slope, then a bias per worker on the net's number", _LAYER,
+                 can="workers", module="numbers.crowd_layer", takes="numbers"),
+        _learner("crowd_layer_bs", "CrowdLayerBS", "a bias, then a slope per worker on the net's number", _LAYER,
+                 can="workers", module="numbers.crowd_layer", takes="numbers"),
+        _learner("gaussian_net", "GaussianNet", "truth around the net's number; bias, slope and spread per worker",
+                 "Raykar et al. 2010, jmlr v11/raykar10a", can="workers interval", module="numbers.gaussian_net",
+                 takes="numbers"),
     ]
 )  # fmt: skip

@@ -14,7 +14,8 @@ from torch import Tensor
 class CrowdBatch:
     """x[B, ...], task[B] and the labels row[A], worker[A], label[A], weight[A] with row[a] in 0..B-1.
 
-    `place[A]` is each label's row in the Crowd, for methods that keep something for every label.
+    `label` is a class's code, or for numbers label[A, part]. `place[A]` is each label's row in the Crowd, for methods
+    that keep something for every label.
 
     When several processes share a batch, each holds a part: `label_total` and `task_total` are sums over the whole
     batch and `share` is this part's share of it, so that losses of the parts add up to the loss of the whole.
@@ -52,7 +53,7 @@ class CrowdBatch:
         """The same batch, its weights in single precision at least: a reduced one cannot count labels."""
         if self.weight.element_size() >= 4:
             return self
-        names = ("weight", "task_weight", "label_total", "task_total")
+        names = ("label", "weight", "task_weight", "label_total", "task_total")
         changed: dict[str, Any] = {name: at_least_single(getattr(self, name)) for name in names}
         return replace(self, **changed)
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import warnings
 from collections.abc import Iterator
-from typing import Any
+from typing import Any, cast
 
 import numpy as np
 import torch
@@ -14,7 +14,7 @@ from torch.utils.data import Dataset, default_collate
 from ...core.errors import DataError, ParameterError
 from ..probe import as_floats
 from .batch import CrowdBatch
-from .crowd import Crowd
+from .crowd import Crowd, Rows
 
 PIECE = 1 << 22  # numbers that are checked at a time
 
@@ -22,16 +22,16 @@ PIECE = 1 << 22  # numbers that are checked at a time
 class CrowdData:
     """x (numpy, a tensor, or any torch Dataset that yields x or (x, ...)) and the Crowd that labelled its rows.
 
-    `balance=True` weighs tasks so that every class, as the majority sees it, weighs the same.
+    `balance=True`, for classes, weighs tasks so that every class, as the majority sees it, weighs the same.
     """
 
-    def __init__(self, x: Any, crowd: Crowd, *, balance: bool = False) -> None:
+    def __init__(self, x: Any, crowd: Rows, *, balance: bool = False) -> None:
         self.x = as_features(x)
         self.crowd = crowd
         n = len(self.x)  # type: ignore[arg-type]
         if n != crowd.n_tasks:
             raise DataError(f"there are {n:,} rows of features for {crowd.n_tasks:,} tasks; one row a task is needed")
-        self.task_weight = _balanced(crowd) if balance else torch.ones(n)
+        self.task_weight = _balanced(cast("Crowd", crowd)) if balance else torch.ones(n)
 
     def __len__(self) -> int:
         return self.crowd.n_tasks

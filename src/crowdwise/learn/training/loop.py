@@ -6,7 +6,7 @@ import math
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
-from typing import Any
+from typing import Any, cast
 
 import torch
 from torch import Tensor, nn
@@ -15,6 +15,7 @@ from torch.optim.lr_scheduler import LRScheduler
 
 from ...core.errors import ParameterError, TrainingError
 from ...core.params import Count, Whole, check_given
+from ..feeding.crowd import Crowd
 from ..feeding.data import CrowdData
 from ..method import CrowdModel
 from ..optimizers import LazyAdam, make_optimizers, suit_tables
@@ -24,7 +25,7 @@ from .callbacks import Callback
 from .history import History
 from .processes import Shared, Solo
 from .schedule import Pace, Schedules
-from .sweep import Sweep, sweep_log_proba
+from .sweep import Sweep, sweep_answers
 
 Criterion = Callable[[CrowdModel], float]
 
@@ -209,8 +210,8 @@ class _Loop:
     def _sweep(self) -> Sweep:
         device = self.processes.device
         return Sweep(
-            self.epoch, self.epochs, self.data.crowd.to(device),
-            lambda: sweep_log_proba(self.model, self.data, device), self._restart,
+            self.epoch, self.epochs, cast("Crowd", self.data.crowd.to(device)),  # a method knows what it was built on
+            lambda: sweep_answers(self.model, self.data, device), self._restart,
         )  # fmt: skip
 
     def _restart(self) -> None:

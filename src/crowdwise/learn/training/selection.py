@@ -9,14 +9,14 @@ can be compared between epochs and between methods, those without confusion matr
 
 from __future__ import annotations
 
-from typing import Literal
+from typing import Literal, TypeVar, cast
 
 import numpy as np
 import torch
 from torch import Tensor
 
 from ...core.errors import DataError, ParameterError
-from ..feeding.crowd import Crowd
+from ..feeding.crowd import Crowd, Rows
 from ..feeding.data import CrowdData
 from ..method import CrowdModel
 from ..methods.max_mig import mutual_information_gain
@@ -24,9 +24,10 @@ from ..tables import expected_confusion
 from .sweep import sweep_both
 
 Kind = Literal["likelihood", "information"]
+AnyCrowd = TypeVar("AnyCrowd", bound=Rows)
 
 
-def hold_out(crowd: Crowd, share: float, seed: int = 0) -> tuple[Crowd, Crowd]:
+def hold_out(crowd: AnyCrowd, share: float, seed: int = 0) -> tuple[AnyCrowd, AnyCrowd]:
     """The labels to train on, and all labels of a random `share` of the labelled tasks; both know every task."""
     if not 0 < share < 1:
         raise ParameterError(f"the held-out share must lie between 0 and 1, got {share}")
@@ -52,7 +53,7 @@ class HeldOut:
     def __call__(self, model: CrowdModel) -> float:
         """Score of the model as it is."""
         log_proba, posterior = (part.cpu() for part in sweep_both(model, self.data, self.device))
-        log_confusion = expected_confusion(self.data.crowd, posterior).log()
+        log_confusion = expected_confusion(cast("Crowd", self.data.crowd), posterior).log()
         return score(log_proba, log_confusion, self.held, self.kind)
 
 

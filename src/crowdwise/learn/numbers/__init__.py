@@ -1,0 +1,1 @@
+"""Learning from numbers: the crowd as tensors, workers as lines, what a method must say, what comes out."""

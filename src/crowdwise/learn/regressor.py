@@ -1,0 +1,269 @@
+"""CrowdRegressor: fit on features and the raw numbers of a crowd, then predict, with how sure it is, judge workers."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import replace
+from pathlib import Path
+from typing import Annotated, Any, Literal, Self, cast
+
+import numpy as np
+import numpy.typing as npt
+import polars as pl
+import torch
+from scipy.stats import norm
+from torch import nn
+
+from ..core.errors import DataError, ParameterError
+from ..core.kind import resolve
+from ..core.params import Count, Whole, check_given
+from ..core.result import Result
+from ..core.rules import AtLeast, Below
+from ..core.vocabulary import lookup, quote
+from ..kinds.numbers import PART
+from .estimator import not_fitted
+from .feeding.crowd import Rows
+from .feeding.data import CrowdData, FeatureError, as_features
+from .fitting import Fitting
+from .method import Rate
+from .numbers.crowd import NumberCrowd, Units, numbers_for, pulled_in
+from .numbers.lines import Lines, gap_of, truth
+from .numbers.method import NumberMethod
+from .numbers.outcome import outcome
+from .numbers.selection import HeldOutNumbers
+from .training.callbacks import Callback
+from .training.loop import Criterion
+from .training.selection import hold_out
+from .training.sweep import sweep_answers
+
+F8 = npt.NDArray[np.float64]
+
+
+class CrowdRegressor(Fitting):
+    """A net trained on the numbers that a crowd gave.
+
+    `net`: "linear", "mlp", "cnn", any Module with one output (one for each part of an answer), or a function (input
+    shape, outputs) -> Module. `method`: a name of `registry.LEARNERS` that takes numbers, with `params` of its own. The
+    epoch that best foretells the answers of a `validation` share of tasks is kept (0: the last one, on all tasks);
+    `refit=True` trains again on all tasks for that many epochs.
+
+    >>> import numpy as np
+    >>> from crowdwise.kinds.numbers import number_votes
+    >>> x = np.linspace(-1, 1, 40)[:, None]
+    >>> votes = number_votes(np.repeat(np.arange(40), 2), ["ann", "bob"] * 40, np.repeat(5 * x[:, 0], 2) + [0, 1] * 40)
+    >>> fitted = CrowdRegressor("linear", "gaussian_net", epochs=200, lr=0.03, validation=0).fit(x, votes)
+    >>> fitted.predict([[0.5]]).round(1)
+    array([3.])
+    """
+
+    takes, other = "numbers", "CrowdClassifier"
+
+    def __init__(
+        self,
+        net: Any = "mlp",
+        method: str = "gaussian_net",
+        *,
+        params: Mapping[str, Any] | None = None,
+        epochs: Count | None = None,
+        batch_size: Count | None = None,
+        lr: Rate | None = None,
+        worker_lr: Rate | None = None,
+        weight_decay: Rate | None = None,
+        validation: Annotated[float, AtLeast(0), Below(1)] = 0.15,
+        patience: Count | None = None,
+        refit: bool = False,
+        device: str | torch.device = "cpu",
+        fabric: Any = None,
+        callbacks: Sequence[Callback] = (),
+        folder: str | Path | None = None,
+        every: Count | None = None,
+        resume: bool = False,
+        seed: Whole = 0,
+    ) -> None:
+        self.net, self.method, self.params = net, method, params
+        self.epochs, self.batch_size = epochs, batch_size
+        self.lr, self.worker_lr, self.weight_decay = lr, worker_lr, weight_decay
+        self.validation, self.patience, self.refit = validation, patience, refit
+        self.device, self.fabric = device, fabric
+        self.callbacks, self.folder, self.every, self.resume, self.seed = callbacks, folder, every, resume, seed
+
+    # ---------------------------------------------------------------- fitting
+    def fit(self, X: Any, y: Any, *, tasks: Any = None) -> Self:
+        """Learn from features X and votes y of numbers; rows of X follow `tasks`, by default y.tasks.
+
+        y may also be a wide matrix, one column a worker (missing: nan), or one number a row.
+        """
+        check_given(type(self), self.get_params())
+        self._method_class()  # of the wrong kind: said before anything is read
+        x = as_features(X)
+        n = len(x)  # type: ignore[arg-type]
+        if not n:
+            raise FeatureError("X has no rows; there is nothing to learn from")
+        if isinstance(x, torch.Tensor) and x.dim() == 2:
+            self.n_features_in_ = x.shape[1]
+        votes, self.tasks_ = numbers_for(y, tasks, n)
+        votes = pulled_in(votes)
+        self.workers_, self.parts_, self.units_ = votes.workers, votes.answers.parts, Units.of(votes)
+        self.gap_: F8 | None = None
+        crowd = NumberCrowd.of(votes, self.tasks_, self.units_)
+        self._train(x, crowd)
+        value = sweep_answers(self.model_, CrowdData(x, crowd), self._device()).cpu()
+        model = self._lines()
+        if model is not None and self.gap_ is None:
+            self.gap_ = model.gap.numpy()
+        self.result_ = outcome(self, value, crowd, self._lines())
+        return self
+
+    def _n_outputs(self) -> int:
+        return len(self.parts_)
+
+    def _criterion(self, data: CrowdData, held: Any) -> Criterion:
+        return HeldOutNumbers(data, held, self._device())
+
+    def _learn(self, x: Any, crowd: Rows, epochs: int | None, *, final: bool = True) -> int:
+        """As always; then, how far the truth is from the net, on tasks that it was not trained on."""
+        best = super()._learn(x, crowd, epochs, final=final)
+        model = self._lines()
+        if self.validation and epochs is None and model is not None:
+            held = cast("NumberCrowd", hold_out(crowd, self.validation, self.seed)[1])
+            value = sweep_answers(self.model_, CrowdData(x, held), self._device()).cpu()
+            self.gap_ = gap_of(model, value, held).numpy()
+        return best
+
+    def _lines(self) -> Lines | None:
+        """The workers as the method has them, with the gap of tasks that were not trained on where it is known."""
+        with torch.no_grad():
+            found = cast("NumberMethod", self.model_.method).model()
+        if found is None:
+            return None
+        found = Lines(**{name: part.cpu() for name, part in found.tensors().items()})
+        return found if self.gap_ is None else replace(found, gap=torch.from_numpy(self.gap_))
+
+    # ---------------------------------------------------------------- using it
+    def predict(self, X: Any) -> F8:
+        """The number of every row (row, part where an answer has several): what the crowd's mean worker would say."""
+        value = self._value(X).double().numpy()
+        return self._shown(self.units_.outward(value))
+
+    def predict_std(self, X: Any) -> F8:
+        """How far the truth of a new task is from `predict`, as a standard deviation; for methods with a likelihood."""
+        value = self._value(X).double().numpy()
+        return self._shown(np.broadcast_to(self.units_.scale * np.sqrt(self._sure()), value.shape).copy())
+
+    def predict_interval(self, X: Any, level: float = 0.9) -> tuple[F8, F8]:
+        """Low and high ends between which the truth lies with this probability."""
+        if not 0 < level < 1:
+            raise ParameterError(f"level must lie between 0 and 1, got {level}")
+        reach, value = float(norm.ppf((1 + level) / 2)) * self.predict_std(X), self.predict(X)
+        return value - reach, value + reach
+
+    def forecast(
+        self, X: Any, votes: Any, *, tasks: Any = None, unknown_workers: Literal["error", "average"] = "error"
+    ) -> tuple[F8, F8]:
+        """What features and answers say together, and its standard deviation; for methods with a likelihood.
+
+        `unknown_workers="average"` takes workers who were not there at the training for the crowd's mean worker.
+        """
+        if unknown_workers not in ("error", "average"):
+            raise ParameterError(f"unknown_workers must be 'error' or 'average', got {unknown_workers!r}")
+        value = self._value(X)
+        self._sure()
+        lines, crowd = self._known(votes, tasks, len(value), strangers=unknown_workers == "average")
+        mean, variance = truth(lines, value, crowd)
+        std = self.units_.scale * variance.sqrt().numpy()
+        return self._shown(self.units_.outward(mean.numpy())), self._shown(std)
+
+    def score(self, X: Any, y: Any) -> float:
+        """R² against the truth y, one value a row: 1 - squared error / variance; the mean over parts."""
+        said, true = self.predict(X), np.asarray(y, dtype=np.float64)
+        if true.shape != said.shape:
+            raise FeatureError(
+                f"y has shape {true.shape}, but X has {len(said):,} rows; one true number a row is needed"
+            )
+        left, all_of_it = ((true - said) ** 2).sum(0), ((true - true.mean(0)) ** 2).sum(0)
+        return float(np.mean(1 - left / np.maximum(all_of_it, 1e-300)))
+
+    def worker_table(self) -> pl.DataFrame:
+        """worker, n_labels, bias, spread, slope, weight (by part where an answer has several).
+
+        Against what the crowd's mean worker would say: slopes have mean one and biases mean zero. `bias` is at a
+        middling number, in the crowd's units, like `spread`.
+        """
+        if not hasattr(self, "result_"):
+            raise not_fitted("CrowdRegressor")
+        return self.result_.worker_table()
+
+    def column(self, name: str) -> list[str]:
+        """A column's name for each part of an answer."""
+        return [f"{name}_{part}" if part else name for part in self.parts_]
+
+    def _value(self, X: Any) -> torch.Tensor:
+        """What the mean worker would say of every row, in standard units."""
+        if not hasattr(self, "model_"):
+            raise not_fitted("CrowdRegressor")
+        x = as_features(X)
+        data = CrowdData(x, NumberCrowd.shape(len(self.workers_), len(self.parts_), len(x)))  # type: ignore[arg-type]
+        shape = tuple(data.take(torch.arange(min(len(data), 1))).shape[1:])
+        if shape != self.input_shape_:
+            raise FeatureError(
+                f"X has {shape[0]} features, but CrowdRegressor is expecting {self.input_shape_[0]} features as input"
+                if len(shape) == len(self.input_shape_) == 1
+                else f"the features have shape {shape} a task, the net was trained on {self.input_shape_}"
+            )
+        return sweep_answers(self.model_, data, self._device()).cpu()
+
+    def _sure(self) -> F8:
+        if self.gap_ is None:
+            raise ParameterError(f"{self.method} does not know how sure it is; gaussian_net does")
+        return self.gap_
+
+    def _shown(self, value: F8) -> F8:
+        return value[:, 0] if self.parts_ == ("",) else value
+
+    def _known(self, votes: Any, tasks: Any, n: int, *, strangers: bool) -> tuple[Lines, NumberCrowd]:
+        """New votes in the codes of training, and the lines of those workers, a stranger after them."""
+        found, names = numbers_for(votes, tasks, n)
+        if found.answers.parts != self.parts_:
+            raise DataError(
+                f"the votes hold {quote(found.answers.names)}; the training's {quote(self.column(PART[:-1]))}"
+            )
+        old, new = self.workers_, found.workers
+        at, known = lookup(old, new if new.dtype == old.dtype else new.cast(old.dtype, strict=False))
+        if not known.all() and not strangers:
+            raise DataError(
+                f"worker {quote(new.filter(pl.Series(~known)))} was not seen in training; unknown_workers='average' "
+                "(--unknown-workers average) takes them for the crowd's mean worker"
+            )
+        lines = cast("Lines", self._lines())
+        mean = {"slope": torch.ones_like(lines.noise), "bias": 0 * lines.noise, "variance": lines.noise}
+        more = {name: torch.cat([getattr(lines, name), row[None]]) for name, row in mean.items()}
+        crowd = NumberCrowd.of(found, names, self.units_)
+        place = torch.from_numpy(np.where(known, at, len(old)).astype(np.int64))
+        return replace(lines, **more), replace(crowd, worker=place[crowd.worker], n_workers=len(old) + 1)
+
+    # ---------------------------------------------------------------- saving
+    def save(self, folder: str | Path, *, force: bool = False) -> None:
+        """Weights, names and tables, without pickle."""
+        resolve("crowdwise.learn.numbers.store:save")(self, Path(folder), force=force)
+
+    @classmethod
+    def load(cls, folder: str | Path, net: nn.Module | None = None) -> CrowdRegressor:
+        """What `save` wrote; `net` is needed again when it was a Module of your own."""
+        loaded: CrowdRegressor = resolve("crowdwise.learn.numbers.store:load")(Path(folder), net)
+        return loaded
+
+    def __sklearn_tags__(self) -> Any:
+        from sklearn.utils import InputTags, RegressorTags, Tags, TargetTags
+
+        return Tags(
+            estimator_type="regressor",
+            target_tags=TargetTags(required=True, two_d_labels=True),  # one column a worker
+            regressor_tags=RegressorTags(),
+            input_tags=InputTags(three_d_array=True),
+        )
+
+    tasks_: pl.Series
+    workers_: pl.Series
+    parts_: tuple[str, ...]
+    units_: Units
+    result_: Result
