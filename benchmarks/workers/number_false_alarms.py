@@ -52,8 +52,8 @@ def main() -> None:
         found += Counter(name for name, _ in {(flag.name, flag.worker) for flag in flags})
     honest = options.seeds * WORKERS
     names = [name for name in NUMBER_FLAGS if name != "unknown"]
-    shown = table(["flag", "honest workers", "share"],
-                  [[name, f"{found[name]} of {honest:,}", f"{found[name] / honest:.3%}"] for name in names])  # fmt: skip
+    rows = [[name, f"{found[name]} of {honest:,}", f"{found[name] / honest:.3%}"] for name in names]
+    shown = table(["flag", "honest workers", "share"], rows)
     print(shown)
     if options.seeds >= SEEDS:
         made = {"command": COMMAND, "honest": honest, "flagged": {name: found[name] for name in names}}
