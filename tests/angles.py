@@ -145,7 +145,7 @@ class Off(Scored):
         return dict(vars(self))
 
 
-def evaluate(found, truth, *, resamples=0, seed=0):
+def evaluate(found, truth, *, told=None, resamples=0, seed=0):
     table = truth_table(truth, ("angle",), like=("label",))
     at, known = lookup(found.tasks, table["task"])
     true = table["angle"].cast(pl.Float64).to_numpy()[known]

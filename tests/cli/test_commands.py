@@ -364,6 +364,9 @@ def test_one_method(works, name):
     out, _ = works("methods", name)
     assert about["summary"] in " ".join(out.split())
     assert all(parameter in out for parameter in about["parameters"])
+    assert set(about["takes"]) == set(about["parameters"])
+    assert about["takes"]["seed"] == "whole number, at least 0"
+    assert "whole number, at least 0" in out
 
 
 def test_show(works, files):

@@ -175,7 +175,7 @@ def test_mistakes(files, fails, works, crowd):
     wrong(x, votes, "-m", "instance_confusion", "-p", "rank=2.5", words="rank must be a whole number")
     wrong(x, votes, "-m", "two_stage", "-p", "params=1", words="params is a table of values")
     wrong(x, votes, "--device", "abacus", words="device 'abacus' cannot be used here")
-    wrong(x, votes, "--validation", "1.5", words="between 0 and 1, got 1.5")
+    wrong(x, votes, "--validation", "1.5", words="validation must be at least 0 and below 1, got 1.5")
     np.savez(files / "huge.npz", task=tasks, x=np.sign(features) * 3e38)
     wrong(
         files / "huge.npz",
@@ -186,7 +186,7 @@ def test_mistakes(files, fails, works, crowd):
         "mlp",
         words="the loss term 'cross_entropy' | scale the features",
     )
-    wrong(x, votes, "--lr", "-1", words="lr must be a number from 0 up, got -1.0")
+    wrong(x, votes, "--lr", "-1", words="lr must be at least 0 and below 1e+30, got -1.0")
     fails("train", x, votes, "-o", files / "new", "--net", "mpl", words="there is no net 'mpl'")
     fails("train", x, votes, words="Missing option | --output")
 

@@ -184,7 +184,7 @@ def test_plots_and_notebooks(crowd):
     matplotlib.use("Agg")
     votes, result, truth = crowd
     ax = result.plot.workers(limit=10)
-    spread = {w: s for w, s in result.worker_table().select("worker", "spread").iter_rows()}
+    spread = dict(result.worker_table().select("worker", "spread").iter_rows())
     names = [t.get_text() for t in ax.get_yticklabels()]
     assert len(names) == 10
     assert names == sorted(names, key=lambda w: -spread[w])

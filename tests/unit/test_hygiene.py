@@ -56,3 +56,7 @@ def test_files_stay_small():
     for path in SOURCES:
         lines = len(path.read_text(encoding="utf-8").splitlines())
         assert lines <= 500, f"{path}: {lines} lines"
+
+
+def test_no_pictures_lie_about_in_the_root():
+    assert not [path.name for path in ROOT.iterdir() if path.suffix in (".png", ".svg", ".jpg", ".pdf")]

@@ -156,10 +156,10 @@ def test_parameters_that_make_no_sense():
     for params, words in [
         ({"method": "max_mag"}, "did you mean max_mig"),
         ({"params": {"stat": 1}}, "ccem has no parameter 'stat'; it has start, scale, form, sparse"),
-        ({"epochs": 0}, "epochs must be at least 1, got 0"),
-        ({"batch_size": -1}, "batch_size must be at least 1, got -1"),
-        ({"validation": 1.5}, "between 0 and 1"),
-        ({"validation": 0.2, "criterion": "luck"}, "criterion must be likelihood or information"),
+        ({"epochs": 0}, "epochs must be a whole number of at least 1, got 0"),
+        ({"batch_size": -1}, "batch_size must be a whole number of at least 1, got -1"),
+        ({"validation": 1.5}, "validation must be at least 0 and below 1, got 1.5"),
+        ({"validation": 0.2, "criterion": "luck"}, "criterion must be 'likelihood' or 'information', got 'luck'"),
     ]:
         with pytest.raises(cw.ParameterError, match=words):
             quick(**params).fit(x, votes)

@@ -19,7 +19,7 @@ from crowdwise.learn import Crowd, CrowdData, CrowdModel, train
 from crowdwise.learn.classifier import method_class
 from crowdwise.learn.method import last_linear
 from crowdwise.learn.nets import make_net
-from crowdwise.learn.selection import HeldOut, hold_out
+from crowdwise.learn.training.selection import HeldOut, hold_out
 
 n, m, k = 100_000, 10_000, 10
 rng = np.random.default_rng(0)

@@ -27,7 +27,7 @@ EPOCHS, SIZE = 5, 16
 SCRIPT = """
 import os, signal, sys
 import torch._dynamo  # what the first optimizer imports: once, not in every child
-from crowdwise.learn import checkpoint
+from crowdwise.learn.training import checkpoint
 from tests.unit.test_learn_resume import METHODS, run
 
 write = checkpoint.write

@@ -168,10 +168,10 @@ def test_a_schedule_goes_on_where_it_was(tmp_path, make):
 @pytest.mark.parametrize("name", ["epochs", "batch_size", "patience", "every"])
 def test_nought_is_not_the_default(name):
     data = planted()
-    with pytest.raises(cw.ParameterError, match=f"{name} must be at least 1, got 0"):
+    with pytest.raises(cw.ParameterError, match=f"{name} must be a whole number of at least 1, got 0"):
         train(model_of(data), data, **{"epochs": 1, name: 0})
     votes = cw.Annotations.from_arrays(data.crowd.task, data.crowd.worker, data.crowd.label)
-    with pytest.raises(cw.ParameterError, match=f"{name} must be at least 1, got 0"):
+    with pytest.raises(cw.ParameterError, match=f"{name} must be a whole number of at least 1, got 0"):
         CrowdClassifier("linear", "ccem", **{"epochs": 1, name: 0}).fit(data.x, votes)
     if name == "batch_size":
         with pytest.raises(cw.ParameterError, match="batch_size must be at least 1, got 0"):

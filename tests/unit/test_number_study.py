@@ -1,4 +1,4 @@
-"""Workers who gave numbers: planted ones are found, independent crowds are not accused, the tables say what is there."""
+"""Workers who gave numbers: planted ones are found, independent crowds are not accused, tables say what is there."""
 
 from __future__ import annotations
 
@@ -19,8 +19,10 @@ def votes_of(crowd, **more):
 def planted():
     """30 workers of 133 answers each on a scale of 0 to 100: three constant, three random, three reversed, three
     copiers."""
-    crowd = number_crowd(500, 30, per_task=8, centre=50, scale=15, limits=(0, 100), steps=(1,), constant=0.1, random=0.1,
-                         reversed=0.1, copier=0.1, noise=(0.3, 0.8), seed=3)  # fmt: skip
+    crowd = number_crowd(
+        500, 30, per_task=8, centre=50, scale=15, limits=(0, 100), steps=(1,), noise=(0.3, 0.8),
+        constant=0.1, random=0.1, reversed=0.1, copier=0.1, seed=3,
+    )  # fmt: skip
     votes = votes_of(crowd)
     return crowd, votes, cw.workers.study(votes, cw.Combined().fit(votes))
 

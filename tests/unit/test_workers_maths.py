@@ -13,9 +13,9 @@ from crowdwise.maths import agreement as chance
 from crowdwise.maths import information as channel
 from crowdwise.maths.bootstrap import bootstrap_interval, random_blocks
 from crowdwise.maths.discovery import adjusted
-from crowdwise.maths.lowrank import complete
+from crowdwise.maths.factors.lowrank import complete
 from crowdwise.maths.skill import share_interval, worker_skill
-from crowdwise.workers.following import follows_others
+from crowdwise.workers.dependence.following import follows_others
 
 
 def test_capacity_of_textbook_channels():

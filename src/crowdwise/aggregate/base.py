@@ -22,7 +22,7 @@ from .method import Method
 from .prior import as_prior
 from .registry import card
 from .silence import Heard
-from .skills import sharpened, skills
+from .skills import sides, skills
 
 if TYPE_CHECKING:
     from .models import ClassModel
@@ -53,8 +53,8 @@ class Solution:
     n_iter: int = 0
     converged: bool = True
     extra: Mapping[str, Any] = field(default_factory=dict)
-    # What the workers are judged by, where that is not the posterior itself (an average of methods is too soft): the
-    # first gives their skill, all of them its interval.
+    # What the workers are judged by, where the method knows better than its posterior (an average of methods is too
+    # soft): the first gives their skill, all of them its interval.
     workers_posteriors: tuple[F8, ...] = ()
 
 
@@ -64,9 +64,6 @@ class Aggregator(Method):
 
     # Entries of `extra` with a row for each worker; None: the method wants to see silent workers too.
     worker_extra: ClassVar[tuple[str, ...] | None] = ()
-
-    def __post_init__(self) -> None:
-        check_whole("seed", self.seed, low=0)
 
     def fit(
         self,
@@ -144,10 +141,7 @@ class Aggregator(Method):
 
     def _result(self, annotations: Annotations, gold: Gold | None, found: Solution) -> Result:
         posterior = found.posterior if gold is None else gold.clamp(found.posterior)
-        views = found.workers_posteriors
-        if not views:
-            views = (posterior if found.confusion is not None else sharpened(annotations, posterior, gold),)
-        skill = skills(annotations, views, gold)
+        skill = skills(annotations, sides(annotations, posterior, found.workers_posteriors, gold), gold)
         stage = np.zeros(len(found.trace), dtype=np.int64) if found.stage is None else found.stage
         return class_result(
             method=self.name,
@@ -173,21 +167,3 @@ class Aggregator(Method):
             extra=found.extra,
             versions=versions(),
         )
-
-
-def check_whole(name: str, value: int, *, low: int = 1) -> None:
-    """Raise unless the value is a whole number from `low` up."""
-    if isinstance(value, bool) or not isinstance(value, int | np.integer) or not low <= value < 2**31:
-        raise ParameterError(f"{name} must be a whole number of at least {low}, got {value!r}")
-
-
-def check_number(
-    name: str, value: float, *, low: float = -np.inf, high: float = np.inf, above: float = -np.inf
-) -> None:
-    """Raise unless low <= value <= high and value > above."""
-    ok = isinstance(value, int | float | np.number) and not isinstance(value, bool)
-    if ok and np.isfinite(value) and low <= value <= high and value > above:
-        return
-    bounds = [f"at least {low:g}"] * (low > -np.inf) + [f"above {above:g}"] * (above > -np.inf)
-    bounds += [f"at most {high:g}"] * (high < np.inf)
-    raise ParameterError(f"{name} must be {' and '.join(bounds) or 'a number'}, got {value!r}")

@@ -8,6 +8,7 @@ from dataclasses import asdict, dataclass
 from typing import Any, ClassVar
 
 from ..core.errors import ConvergenceWarning
+from ..core.params import Whole, check
 from ..core.result import Result
 from ..engine.em import Callback
 
@@ -18,7 +19,10 @@ class Method(ABC):
 
     name: ClassVar[str]
     takes: ClassVar[str] = "classes"
-    seed: int = 0
+    seed: Whole = 0
+
+    def __post_init__(self) -> None:
+        check(self)
 
     @abstractmethod
     def fit(

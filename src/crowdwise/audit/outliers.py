@@ -21,7 +21,7 @@ from ..core.errors import ParameterError
 from ..kinds.classes import Annotations
 from ..maths import moments
 from ..maths.discovery import adjusted
-from ..maths.lowrank import complete
+from ..maths.factors.lowrank import complete
 from ..workers.flags import Flag
 from ..workers.pairs import comparable
 

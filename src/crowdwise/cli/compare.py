@@ -70,7 +70,7 @@ def compare(
     with naming(votes, gold, truth), counting("compare") as watch:
         found = run(
             annotations,
-            chosen,
+            method or None,  # None: all, but for those that would cost too much
             truth=answers,
             gold=known,
             seed=seed,

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import asdict, fields
+from dataclasses import replace
 from importlib.util import find_spec
 from typing import TYPE_CHECKING, Annotated, Any
 
@@ -13,6 +13,7 @@ from .terminal import console, print_json, print_table
 
 if TYPE_CHECKING:
     from ..aggregate.registry import Card
+    from ..core.params import Param
 
 
 def methods(
@@ -21,7 +22,7 @@ def methods(
     ] = None,
     json: Json = False,
 ) -> None:
-    """List the methods: family, what they need and can, parameters with defaults."""
+    """List the methods: family, what they need and can, parameters with ranges and defaults."""
     from ..aggregate import registry
 
     if name is not None:
@@ -49,14 +50,16 @@ def methods(
 
 def _about(name: str) -> dict[str, Any]:
     from ..aggregate import registry
+    from ..core.paramtext import describe
 
     card = registry.LEARNERS.get(name) or registry.card(name)
     about, parameters, training = _learner(name) if name in registry.LEARNERS else _aggregator(name)
     return {
         **_card(card),
         "default": name == registry.DEFAULT,
-        "parameters": parameters,
-        "training": training,
+        "parameters": {each.name: each.default for each in parameters},
+        "training": {each.name: each.default for each in training} or None,
+        "takes": {each.name: describe(each) for each in (*parameters, *training)},
         "about": about.split(">>>")[0].strip(),
     }
 
@@ -72,16 +75,18 @@ def _card(card: Card) -> dict[str, Any]:
     }
 
 
-def _aggregator(name: str) -> tuple[str, dict[str, Any], dict[str, Any] | None]:
+def _aggregator(name: str) -> tuple[str, list[Param], list[Param]]:
     from ..aggregate import registry
+    from ..core.params import of
 
     cls = registry.get(name)
-    return cls.__doc__ or "", {f.name: f.default for f in fields(cls)}, None
+    return cls.__doc__ or "", list(of(cls).values()), []
 
 
-def _learner(name: str) -> tuple[str, dict[str, Any], dict[str, Any] | None]:
+def _learner(name: str) -> tuple[str, list[Param], list[Param]]:
     """What the method takes, and how its paper trains it; needs torch."""
     from ..core.errors import MissingDependencyError
+    from ..core.params import of
 
     try:
         from ..learn.classifier import method_class, method_parameters
@@ -90,11 +95,13 @@ def _learner(name: str) -> tuple[str, dict[str, Any], dict[str, Any] | None]:
             f"{name} needs {error.name}; install it with: pip install 'crowdwise[torch]'"
         ) from None
     cls = method_class(name)
-    own = {key: default for key, (_, default) in method_parameters(cls).items()}
-    return cls.__doc__ or "", own, asdict(cls.defaults)
+    training = [replace(each, default=getattr(cls.defaults, each.name)) for each in of(type(cls.defaults)).values()]
+    return cls.__doc__ or "", list(method_parameters(cls).values()), training
 
 
 def _show(about: dict[str, Any]) -> None:
+    from ..core.paramtext import shown
+
     out = console(stderr=False)
     out.print(f"{about['name']}: {about['summary']}")
     out.print(f"paper: {about['paper']}")
@@ -102,4 +109,5 @@ def _show(about: dict[str, Any]) -> None:
     out.print("\n" + "\n".join(line.strip() for line in about["about"].splitlines()))
     for title, found in (("Parameters", about["parameters"]), ("Training", about["training"])):
         if found:
-            print_table(title, ["name", "default"], [[k, str(v)] for k, v in found.items()], stderr=False)
+            rows = [[name, about["takes"][name], shown(value)] for name, value in found.items()]
+            print_table(title, ["name", "takes", "default"], rows, stderr=False)

@@ -2,14 +2,17 @@
 
 from __future__ import annotations
 
-from dataclasses import fields
+from collections.abc import Mapping
 from enum import StrEnum
 from pathlib import Path
-from typing import Annotated, Any
+from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
 from ..core.errors import ParameterError
+
+if TYPE_CHECKING:
+    from ..core.params import Param
 
 
 class Grade(StrEnum):
@@ -123,55 +126,21 @@ Method = Annotated[
 def parse_params(method: str, given: list[str] | None) -> dict[str, Any]:
     """name=value pairs as values of the types that the method's parameters have."""
     from ..aggregate import registry
+    from ..core.params import of
 
-    return parse_pairs(method, given, {f.name: (str(f.type), f.default) for f in fields(registry.get(method))})
+    return parse_pairs(method, given, of(registry.get(method)))
 
 
-def parse_pairs(method: str, given: list[str] | None, kinds: dict[str, tuple[str, Any]]) -> dict[str, Any]:
-    """The same for parameters of these types (as written in the code) and defaults, by name."""
+def parse_pairs(method: str, given: list[str] | None, known: Mapping[str, Param]) -> dict[str, Any]:
+    """The same for the parameters of anything, by name."""
+    from ..core.paramtext import parse
+
     parsed: dict[str, Any] = {}
     for pair in given or []:
         name, equals, text = pair.partition("=")
         if not equals:
             raise ParameterError(f"-p wants name=value, got {pair!r}")
-        if name not in kinds:
-            raise ParameterError(f"{method} has no parameter {name!r}; it has {', '.join(kinds)}")
-        parsed[name] = _value(name, text, *kinds[name])
+        if name not in known:
+            raise ParameterError(f"{method} has no parameter {name!r}; it has {', '.join(known)}")
+        parsed[name] = parse(known[name], text)
     return parsed
-
-
-def _value(name: str, text: str, kind: str, default: Any) -> Any:
-    if text.lower() == "none" and "None" in kind:
-        return None
-    if kind.startswith("tuple[") and "str |" not in kind:
-        return _list(name, text, kind)
-    if "Sequence[float]" in kind:
-        return _list(name, text, kind) if "," in text else text
-    if isinstance(default, bool) or kind.startswith("bool"):
-        if text.lower() in ("true", "false"):
-            return text.lower() == "true"
-        raise ParameterError(f"{name} must be true or false, got {text!r}")
-    whole = isinstance(default, int) or kind.startswith("int")
-    try:
-        if whole:
-            return int(text)
-        return float(text) if "float" in kind else text
-    except ValueError:
-        what = "a whole number" if whole else "a number"
-        raise ParameterError(f"{name} must be {what}, got {text!r}") from None
-
-
-def _list(name: str, text: str, kind: str) -> tuple[Any, ...]:
-    """(a, b), [a, b] or a,b as a tuple of numbers or texts, whichever the parameter has."""
-    inner = text.strip()
-    if inner[:1] in "([" and inner[-1:] == {"(": ")", "[": "]"}.get(inner[:1]):
-        inner = inner[1:-1]
-    parts = [part.strip().strip("'\"") for part in inner.split(",") if part.strip()]
-    if not parts or any(mark in part for part in parts for mark in "()[]"):
-        raise ParameterError(f"{name} must be a list such as ({'0.5,0.5' if 'float' in kind else 'a,b'}), got {text!r}")
-    if "float" not in kind:
-        return tuple(parts)
-    try:
-        return tuple(float(part) for part in parts)
-    except ValueError:
-        raise ParameterError(f"{name} must be a list of numbers such as (0.5,0.5), got {text!r}") from None

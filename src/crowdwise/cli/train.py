@@ -106,8 +106,6 @@ def learner_params(method: str, given: list[str] | None) -> dict[str, Any]:
 
     parsed = parse_pairs(method, given, method_parameters(method_class(method)))
     for name in parsed:
-        if name == "params":
-            raise ParameterError("params is a table of values, which only Python can give")
         if name == "confusion":
             parsed[name] = Result.load(Path(parsed[name]))
     if method == "known_confusion" and "confusion" not in parsed:

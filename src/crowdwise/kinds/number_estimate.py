@@ -94,13 +94,13 @@ class NumberEstimate(Estimate):
 @dataclass(frozen=True, eq=False)
 class NumberWorkers(WorkerPicture):
     """bias[worker, part] (said minus true), spread (sd of what is left), slope (1: their scale is the crowd's), and
-    weight, their say relative to the average worker's (negative: their answers count the other way round)."""
+    weight, their say relative to the average worker's."""
 
     rules: ClassVar[Rules] = {
         "bias": ("mk", "f", "finite"),
         "spread": ("mk", "f", "amounts"),
         "slope": ("mk", "f", "finite"),
-        "weight": ("mk", "f", "finite"),
+        "weight": ("mk", "f", "finite"),  # below 0: their scale is upside down
     }
     needed: ClassVar[tuple[str, ...]] = ("bias", "spread", "slope", "weight")
 

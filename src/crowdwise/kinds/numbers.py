@@ -129,6 +129,8 @@ class NumberCoder(Coder):
 def _series(values: Any, name: str) -> pl.Series:
     if isinstance(values, pl.Series):
         return values.rename(name)
+    if isinstance(values, list | tuple) and all(v is None or type(v) in (int, float) for v in values):
+        return pl.Series(name, [None if v is None else float(v) for v in values], dtype=pl.Float64)  # 1 beside 2.5
     return to_polars({name: values})[name]
 
 
@@ -178,6 +180,16 @@ def fits(column: pl.Series) -> bool:
     return bool(full.any()) and int(read.sum()) >= 0.8 * int(full.sum())
 
 
+def claims(answers: pl.Series) -> str:
+    """Why answers are numbers: all of them read so, and some have fractions."""
+    plain = answers.drop_nulls().cast(pl.String).str.strip_chars()
+    found = plain.filter(plain != "").cast(pl.Float64, strict=False)
+    if not len(found) or found.null_count() or not bool(found.is_finite().all()):
+        return ""
+    broken = found.filter(found != found.round())
+    return f"numbers with fractions, such as {broken[0]:g}" if len(broken) else ""
+
+
 def number_votes(
     task: Any,
     worker: Any,
@@ -222,6 +234,7 @@ KIND = Kind(
     told_by=told_by,
     more_roles=(f"{PART}*",),
     fits=fits,
+    claims=claims,
     dtypes=(pl.Float64(), pl.Int64()),
     doors={
         "describe": "crowdwise.kinds.describe:describe_numbers",

@@ -6,9 +6,8 @@ from collections.abc import Mapping, Sequence
 from copy import deepcopy
 from dataclasses import replace
 from importlib import import_module
-from inspect import signature
 from pathlib import Path
-from typing import Any, Literal, Self
+from typing import Annotated, Any, Literal, Self
 
 import numpy as np
 import numpy.typing as npt
@@ -19,14 +18,16 @@ from torch import nn
 from ..aggregate.registry import learner
 from ..core.errors import DataError, ParameterError
 from ..core.kind import resolve
+from ..core.params import Count, Param, Whole, check_given, of
 from ..core.result import Result
+from ..core.rules import AtLeast, Below
 from ..core.vocabulary import lookup, quote
 from ..kinds.classes import Annotations
 from .estimator import Estimator, not_fitted
 from .feeding.crowd import Crowd
 from .feeding.data import CrowdData, FeatureError, as_features
 from .feeding.votes import annotations_for
-from .method import CrowdMethod, CrowdModel
+from .method import CrowdMethod, CrowdModel, Rate
 from .methods.known_confusion import aligned
 from .optimizers import make_optimizers
 from .outcome import outcome
@@ -61,23 +62,23 @@ class CrowdClassifier(Estimator):
         method: str = "max_mig",
         *,
         params: Mapping[str, Any] | None = None,
-        epochs: int | None = None,
-        batch_size: int | None = None,
-        lr: float | None = None,
-        worker_lr: float | None = None,
-        weight_decay: float | None = None,
-        validation: float = 0.15,
+        epochs: Count | None = None,
+        batch_size: Count | None = None,
+        lr: Rate | None = None,
+        worker_lr: Rate | None = None,
+        weight_decay: Rate | None = None,
+        validation: Annotated[float, AtLeast(0), Below(1)] = 0.15,
         criterion: Kind = "likelihood",
-        patience: int | None = None,
+        patience: Count | None = None,
         refit: bool = False,
         balance: bool = False,
-        device: str = "cpu",
+        device: str | torch.device = "cpu",
         fabric: Any = None,
         callbacks: Sequence[Callback] = (),
         folder: str | Path | None = None,
-        every: int | None = None,
+        every: Count | None = None,
         resume: bool = False,
-        seed: int = 0,
+        seed: Whole = 0,
     ) -> None:
         self.net, self.method, self.params = net, method, params
         self.epochs, self.batch_size = epochs, batch_size
@@ -92,6 +93,7 @@ class CrowdClassifier(Estimator):
 
         y may also be a wide matrix, one column a worker (missing: nan or -1), or one label a row.
         """
+        check_given(type(self), self.get_params())
         x = as_features(X)
         n = len(x)  # type: ignore[arg-type]
         if not n:
@@ -265,10 +267,9 @@ class CrowdClassifier(Estimator):
     result_: Result
 
 
-def method_parameters(cls: type[CrowdMethod]) -> dict[str, tuple[str, Any]]:
-    """The hyper-parameters of a method by name: type as written, and default."""
-    found = signature(cls.__init__).parameters
-    return {n: (str(p.annotation), p.default) for n, p in found.items() if n not in ("self", "crowd", "n_features")}
+def method_parameters(cls: type[CrowdMethod]) -> dict[str, Param]:
+    """The hyper-parameters of a method by name."""
+    return {name: param for name, param in of(cls).items() if name not in ("crowd", "n_features")}
 
 
 def method_class(name: str) -> type[CrowdMethod]:

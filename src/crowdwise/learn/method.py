@@ -6,17 +6,22 @@ from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from functools import cached_property
 from inspect import signature
-from typing import Any, ClassVar, Self, cast
+from typing import Annotated, Any, ClassVar, Self, cast
 
 import torch
 from torch import Tensor, nn
 
 from ..core.errors import DataError
+from ..core.params import Count, check_given
+from ..core.rules import AtLeast, Below
 from .feeding.batch import CrowdBatch, at_least_single
 from .feeding.crowd import Crowd
 from .probe import as_wanted, linear_layers, takes_whole_numbers
 from .probe import last_linear as last_linear  # it has always been found here
 from .training.sweep import Sweep
+
+# Of learning and of weight decay; single precision holds no more.
+Rate = Annotated[float, AtLeast(0), Below(1e30)]
 
 
 @dataclass(frozen=True)
@@ -26,11 +31,11 @@ class Defaults:
     `batch_size=None` is all tasks at once; `worker_lr=None` is the net's own learning rate.
     """
 
-    epochs: int = 50
-    batch_size: int | None = 64
-    lr: float = 1e-3
-    worker_lr: float | None = None
-    weight_decay: float = 0.0
+    epochs: Count = 50
+    batch_size: Count | None = 64
+    lr: Rate = 1e-3
+    worker_lr: Rate | None = None
+    weight_decay: Rate = 0.0
 
 
 @dataclass(frozen=True, eq=False)
@@ -64,7 +69,7 @@ class CrowdMethod(nn.Module):
     heard: Tensor
 
     def __new__(cls, *args: Any, **params: Any) -> Self:
-        """Keeps what the constructor was given: a run is resumed only with the same."""
+        """Checks and keeps what the constructor was given: a run is resumed only with the same."""
         self = super().__new__(cls)
         try:
             found = signature(cls.__init__).bind_partial(self, *args, **params)
@@ -72,6 +77,7 @@ class CrowdMethod(nn.Module):
             return self
         found.apply_defaults()
         object.__setattr__(self, "given", dict(list(found.arguments.items())[2:]))  # without self and crowd
+        check_given(cls, self.given)
         return self
 
     def __init__(self, crowd: Crowd) -> None:

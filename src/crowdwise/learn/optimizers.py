@@ -9,22 +9,20 @@ import torch
 from torch import Tensor, nn
 from torch.optim import Optimizer
 
-from ..core.errors import ParameterError
-from .method import CrowdModel
+from ..core.params import check_given
+from .method import CrowdModel, Rate
 from .tables import WorkerTable
 
 
 def make_optimizers(
-    model: CrowdModel, *, lr: float, worker_lr: float | None = None, weight_decay: float = 0.0
+    model: CrowdModel, *, lr: Rate, worker_lr: Rate | None = None, weight_decay: Rate = 0.0
 ) -> list[Optimizer]:
     """Adam for everything dense; LazyAdam for large workers' tables, whose steps cost only the workers in the batch.
 
     Weight decay acts on the net alone. LazyAdam moves a worker's row only when he is in the batch, so its numbers
     differ slightly from Adam's.
     """
-    for name, value in (("lr", lr), ("worker_lr", worker_lr), ("weight_decay", weight_decay)):
-        if value is not None and not 0 <= value < 1e30:
-            raise ParameterError(f"{name} must be a number from 0 up, got {value}")
+    check_given(make_optimizers, {"lr": lr, "worker_lr": worker_lr, "weight_decay": weight_decay})
     suit_tables(model, lazy=True)
     lazy = {id(t.weight) for t in model.method.modules() if isinstance(t, WorkerTable) and t.sparse}
     slow = lr if worker_lr is None else worker_lr

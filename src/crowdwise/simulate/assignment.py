@@ -4,12 +4,14 @@ from __future__ import annotations
 
 from abc import ABC, abstractmethod
 from dataclasses import dataclass
+from typing import Annotated
 
 import numpy as np
 
 from ..core.errors import ParameterError
+from ..core.params import Count, PositiveShare, check
+from ..core.rules import Between
 from ..core.vocabulary import Codes
-from . import checks
 from .distinct import Table, distinct_rows
 from .regular import regular_rows
 
@@ -18,6 +20,9 @@ Pairs = tuple[Codes, Codes]
 
 class Assignment(ABC):
     """A way to hand out tasks; frozen, the dice are passed in."""
+
+    def __post_init__(self) -> None:
+        check(self)
 
     @abstractmethod
     def draw(self, n_tasks: int, n_workers: int, rng: np.random.Generator) -> Pairs:
@@ -33,10 +38,7 @@ class PerTask(Assignment):
     [0, 0, 1, 1, 2, 2]
     """
 
-    labels: int
-
-    def __post_init__(self) -> None:
-        checks.whole("labels", self.labels, low=1)
+    labels: Count
 
     def draw(self, n_tasks: int, n_workers: int, rng: np.random.Generator) -> Pairs:
         """So many labels for each task."""
@@ -48,12 +50,8 @@ class PerTask(Assignment):
 class HeavyTailed(Assignment):
     """Every task is done by `labels` different workers, of whom a few do most: activity ~ 1 / rank^exponent."""
 
-    labels: int
-    exponent: float = 1.0
-
-    def __post_init__(self) -> None:
-        checks.whole("labels", self.labels, low=1)
-        checks.number("exponent", self.exponent, high=10.0)
+    labels: Count
+    exponent: Annotated[float, Between(0, 10)] = 1.0
 
     def draw(self, n_tasks: int, n_workers: int, rng: np.random.Generator) -> Pairs:
         """Ranks are drawn first, so that no group is busier than another."""
@@ -69,12 +67,8 @@ class Regular(Assignment):
     With n_tasks · l < n_workers · r the last workers do fewer tasks, or none; with more, the tasks do not fit.
     """
 
-    l: int  # noqa: E741  (the papers' letter)
-    r: int
-
-    def __post_init__(self) -> None:
-        checks.whole("l", self.l, low=1)
-        checks.whole("r", self.r, low=1)
+    l: Count  # noqa: E741  (the papers' letter)
+    r: Count
 
     def draw(self, n_tasks: int, n_workers: int, rng: np.random.Generator) -> Pairs:
         """A random graph with these degrees."""
@@ -97,12 +91,8 @@ class MissingAtRandom(Assignment):
     With `keep_one` a task that would be left without a label gets one from a random worker.
     """
 
-    fraction: float
+    fraction: PositiveShare
     keep_one: bool = True
-
-    def __post_init__(self) -> None:
-        checks.positive("fraction", self.fraction)
-        checks.number("fraction", self.fraction)
 
     def draw(self, n_tasks: int, n_workers: int, rng: np.random.Generator) -> Pairs:
         """The gaps between observed pairs are geometric: no table of all pairs is ever made."""

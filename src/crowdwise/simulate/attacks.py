@@ -13,7 +13,7 @@ from typing import ClassVar, Literal
 import numpy as np
 
 from ..core.errors import ParameterError
-from . import checks
+from ..core.params import Share, Whole
 from .groups import F8, Group, Setting, coins
 
 
@@ -21,18 +21,13 @@ from .groups import F8, Group, Setting, coins
 class Constant(Group):
     """Says one class whatever the task: class number `label`, or one drawn for each worker."""
 
-    label: int | None = None
+    label: Whole | None = None
     kind: ClassVar[str] = "constant"
-
-    def check(self) -> None:
-        """A class number, if any."""
-        if self.label is not None:
-            checks.whole("label", self.label)
 
     def confusion(self, setting: Setting) -> F8:
         """One column of ones."""
-        if self.label is not None:
-            checks.whole("label", self.label, high=setting.n_classes - 1)
+        if self.label is not None and self.label >= setting.n_classes:
+            raise ParameterError(f"label must be a class number from 0 to {setting.n_classes - 1}, got {self.label!r}")
         said = (
             setting.rng.integers(setting.n_classes, size=self.n) if self.label is None else np.full(self.n, self.label)
         )
@@ -46,11 +41,6 @@ class Guesser(Group):
     by: Literal["uniform", "prior"] = "uniform"
     kind: ClassVar[str] = "guesser"
 
-    def check(self) -> None:
-        """One of two ways to guess."""
-        if self.by not in ("uniform", "prior"):
-            raise ParameterError(f"by must be 'uniform' or 'prior', got {self.by!r}")
-
     def confusion(self, setting: Setting) -> F8:
         """Equal rows."""
         row = setting.class_prior if self.by == "prior" else np.full(setting.n_classes, 1 / setting.n_classes)
@@ -61,12 +51,8 @@ class Guesser(Group):
 class Adversary(Group):
     """Right with probability `p`, else the answer of a permutation of the classes that keeps none in place."""
 
-    p: float = 0.1
+    p: Share = 0.1
     kind: ClassVar[str] = "adversary"
-
-    def check(self) -> None:
-        """p is a probability."""
-        checks.number("p", self.p)
 
     def confusion(self, setting: Setting) -> F8:
         """p on the diagonal, 1 - p along one random cycle through all classes (a cycle keeps no class in place)."""
@@ -85,17 +71,10 @@ class Copier(Group):
     all of them the same.
     """
 
-    of: int = 0
-    fidelity: float = 0.95
-    member: int | None = None
+    of: Whole = 0
+    fidelity: Share = 0.95
+    member: Whole | None = None
     kind: ClassVar[str] = "copier"
-
-    def check(self) -> None:
-        """A group, a probability and perhaps a worker of that group."""
-        checks.whole("of (the number of the copied group)", self.of)
-        checks.number("fidelity", self.fidelity)
-        if self.member is not None:
-            checks.whole("member", self.member)
 
     def confusion(self, setting: Setting) -> F8:
         """Left to himself, a copier guesses."""
@@ -114,14 +93,9 @@ class Colluder(Group):
     `accuracy` (Traganitis & Giannakis 2021 take 1: the truth).
     """
 
-    p_corr: float = 0.9
-    accuracy: float = 1.0
+    p_corr: Share = 0.9
+    accuracy: Share = 1.0
     kind: ClassVar[str] = "colluder"
-
-    def check(self) -> None:
-        """Both are probabilities."""
-        checks.number("p_corr", self.p_corr)
-        checks.number("accuracy", self.accuracy)
 
     def confusion(self, setting: Setting) -> F8:
         """Left to himself, a colluder flips one coin."""

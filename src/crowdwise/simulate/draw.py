@@ -3,16 +3,17 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import Any
+from typing import Annotated, Any
 
 import numpy as np
 import polars as pl
 
 from ..core.errors import ParameterError
 from ..core.ledger import Ledger
+from ..core.params import Count, NonNegative, Share, Whole, check_given
+from ..core.rules import AtLeast
 from ..core.vocabulary import Codes, as_series, sorted_vocabulary
 from ..kinds.classes import Annotations
-from . import checks
 from .assignment import Assignment, Pairs
 from .groups import F8, Group, Setting
 from .planted import Crowd
@@ -21,20 +22,20 @@ from .world import World, given_features, make_features, make_world, wrong_class
 
 
 def crowd(
-    n_tasks: int,
-    n_classes: int,
+    n_tasks: Count,
+    n_classes: Annotated[int, AtLeast(2)],
     groups: Sequence[Group],
     assignment: Assignment,
     *,
     class_prior: Any = None,
-    hard_share: float = 0.0,
-    hard_pull: float = 0.8,
-    n_features: int = 0,
-    separation: float = 2.0,
+    hard_share: Share = 0.0,
+    hard_pull: Share = 0.8,
+    n_features: Whole = 0,
+    separation: NonNegative = 2.0,
     truth: Any = None,
     features: Any = None,
     classes: Any = None,
-    seed: int = 0,
+    seed: Whole = 0,
 ) -> Crowd:
     """A planted crowd; same arguments, same rows.
 
@@ -48,12 +49,11 @@ def crowd(
     >>> crowd(100, 3, [OneCoin(10, low=0.6, high=0.9)], PerTask(4), seed=7).annotations
     Annotations(400 annotations, 100 tasks, 10 workers, 3 classes)
     """
-    checks.whole("n_tasks", n_tasks, low=1)
-    checks.whole("n_classes", n_classes, low=2)
-    checks.whole("seed", seed)
+    hardness = {"hard_share": hard_share, "hard_pull": hard_pull}
+    looks = {"n_features": n_features, "separation": separation}
+    check_given(crowd, {"n_tasks": n_tasks, "n_classes": n_classes, **hardness, **looks, "seed": seed})
     names = _class_names(classes, n_classes)
     rng = np.random.default_rng(seed)
-    hardness = {"hard_share": hard_share, "hard_pull": hard_pull}
     world = make_world(n_tasks, n_classes, rng, class_prior=class_prior, truth=truth, **hardness)
     if features is None:
         x = make_features(world.truth, n_classes, n_features, separation, rng)

@@ -7,17 +7,18 @@ everybody else given the truth. Those who do not mean well, and those who look a
 from __future__ import annotations
 
 from abc import ABC, abstractmethod
-from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import ClassVar
+from typing import Annotated, Any, ClassVar
 
 import numpy as np
 import numpy.typing as npt
 
 from ..core.errors import ParameterError
-from . import checks
+from ..core.params import Count, Positive, Share, check
+from ..core.rules import Ends, Note
 
 F8 = npt.NDArray[np.float64]
+Range = Annotated[tuple[Share, Share], Ends()]
 
 
 def coins(accuracy: F8, n_classes: int) -> F8:
@@ -28,6 +29,12 @@ def coins(accuracy: F8, n_classes: int) -> F8:
     """
     right = accuracy.reshape(len(accuracy), -1, 1)
     return np.where(np.eye(n_classes, dtype=bool), right, (1 - right) / (n_classes - 1))
+
+
+def in_order(low: float, high: float) -> None:
+    """Raise unless low <= high."""
+    if low > high:
+        raise ParameterError(f"accuracies must go from low to high, got low={low!r}, high={high!r}")
 
 
 @dataclass(frozen=True)
@@ -43,15 +50,15 @@ class Setting:
 class Group(ABC):
     """`n` workers of one sort; `confusion` draws how each of them answers when left to himself."""
 
-    n: int
+    n: Count
     kind: ClassVar[str]
 
     def __post_init__(self) -> None:
-        checks.whole("n (the number of workers of a group)", self.n, low=1)
+        check(self)
         self.check()
 
     def check(self) -> None:
-        """Raise when a parameter makes no sense."""
+        """Raise when parameters do not make sense together."""
         return
 
     def kinds(self) -> list[str]:
@@ -67,16 +74,14 @@ class Group(ABC):
 class OneCoin(Group):
     """One accuracy per worker, uniform between `low` and `high`, or low + (high - low) · Beta(*beta)."""
 
-    low: float = 0.5
-    high: float = 0.9
-    beta: tuple[float, float] | None = None
+    low: Share = 0.5
+    high: Share = 0.9
+    beta: tuple[Positive, Positive] | None = None
     kind: ClassVar[str] = "one_coin"
 
     def check(self) -> None:
-        """Accuracies are probabilities."""
-        checks.interval("low, high", (self.low, self.high))
-        for value in self.beta or ():
-            checks.positive("beta", value)
+        """From low to high."""
+        in_order(self.low, self.high)
 
     def confusion(self, setting: Setting) -> F8:
         """The same accuracy whatever the class, errors evenly spread."""
@@ -88,14 +93,9 @@ class OneCoin(Group):
 class TwoCoin(Group):
     """Two classes; sensitivity (class 1 seen as 1) and specificity (class 0 seen as 0), uniform in their ranges."""
 
-    sensitivity: tuple[float, float] = (0.6, 0.9)
-    specificity: tuple[float, float] = (0.6, 0.9)
+    sensitivity: Range = (0.6, 0.9)
+    specificity: Range = (0.6, 0.9)
     kind: ClassVar[str] = "two_coin"
-
-    def check(self) -> None:
-        """Both are ranges of probabilities."""
-        checks.interval("sensitivity", self.sensitivity)
-        checks.interval("specificity", self.specificity)
 
     def confusion(self, setting: Setting) -> F8:
         """One coin for each of the two classes."""
@@ -114,13 +114,13 @@ class TwoCoin(Group):
 class ClassCoins(Group):
     """One accuracy per worker and class, uniform in [low, high]: two coins for any number of classes."""
 
-    low: float = 0.5
-    high: float = 0.9
+    low: Share = 0.5
+    high: Share = 0.9
     kind: ClassVar[str] = "class_coins"
 
     def check(self) -> None:
-        """Accuracies are probabilities."""
-        checks.interval("low, high", (self.low, self.high))
+        """From low to high."""
+        in_order(self.low, self.high)
 
     def confusion(self, setting: Setting) -> F8:
         """Errors of each class evenly spread."""
@@ -131,14 +131,9 @@ class ClassCoins(Group):
 class DirichletConfusion(Group):
     """Every row of every matrix from a Dirichlet with `diagonal` on the true class and `off` on the others."""
 
-    diagonal: float = 6.0
-    off: float = 1.0
+    diagonal: Positive = 6.0
+    off: Positive = 1.0
     kind: ClassVar[str] = "dirichlet"
-
-    def check(self) -> None:
-        """A Dirichlet's parameters are positive."""
-        checks.positive("diagonal", self.diagonal)
-        checks.positive("off", self.off)
 
     def confusion(self, setting: Setting) -> F8:
         """Rows of their own, so that some workers mistake some classes more than others."""
@@ -152,14 +147,9 @@ class DirichletConfusion(Group):
 class HammerSpammer(Group):
     """round(n · hammer_share) hammers, right with probability `accuracy`; the rest are spammers, who guess."""
 
-    hammer_share: float = 0.5
-    accuracy: float = 0.95
+    hammer_share: Share = 0.5
+    accuracy: Share = 0.95
     kind: ClassVar[str] = "hammer_spammer"
-
-    def check(self) -> None:
-        """Both are probabilities."""
-        checks.number("hammer_share", self.hammer_share)
-        checks.number("accuracy", self.accuracy)
 
     def kinds(self) -> list[str]:
         """Hammers first, then spammers."""
@@ -176,12 +166,8 @@ class HammerSpammer(Group):
 class PairwiseFlipper(Group):
     """Right with probability `p`, else one wrong class, drawn once per worker and class (Tanno et al. 2019)."""
 
-    p: float = 0.7
+    p: Share = 0.7
     kind: ClassVar[str] = "pairwise_flipper"
-
-    def check(self) -> None:
-        """p is a probability."""
-        checks.number("p", self.p)
 
     def confusion(self, setting: Setting) -> F8:
         """Row k holds p at k and 1 - p at one other class."""
@@ -196,7 +182,7 @@ class PairwiseFlipper(Group):
 class Given(Group):
     """Workers of known confusions: `matrices` holds one [true, observed] matrix for each of the `n`."""
 
-    matrices: Sequence[Sequence[Sequence[float]]] | F8 = ()
+    matrices: Annotated[Any, Note("matrices worker, true, observed")] = ()
     kind: ClassVar[str] = "given"
 
     def check(self) -> None:

@@ -23,8 +23,8 @@ class NumberCrowd:
     """What the workers said, sorted by task and worker, and what nobody but a simulator knows.
 
     An honest worker says centre + slope * (truth - centre) + bias + noise of standard deviation spread, rounded to
-    multiples of `step` (0: not rounded). `kind` is honest, constant, random, reversed or copier, `copies[worker]` who is
-    copied (-1: nobody).
+    multiples of `step` (0: not rounded). `kind` is honest, constant, random, reversed or copier, `copies[worker]` whom
+    they copy (-1: nobody).
     """
 
     task: I4
@@ -61,9 +61,9 @@ def number_crowd(
 ) -> NumberCrowd:
     """Truth ~ N(centre, scale²); biases, slopes (around 1) and noise drawn, in units of scale.
 
-    `bias` and `slope` are standard deviations, `noise` the ends of a log-uniform draw, `heavy` the degrees of freedom of
-    Student noise. `constant`, `random`, `reversed`, `copier` are shares of the workers. `steps` are what workers round
-    to, one each; `limits` are the ends of the scale.
+    `bias` and `slope` are standard deviations, `noise` the ends of a log-uniform draw, `heavy` the degrees of freedom
+    of Student noise. `constant`, `random`, `reversed`, `copier` are shares of the workers. `steps` are what workers
+    round to, one each; `limits` are the ends of the scale.
     """
     rng = np.random.default_rng(seed)
     truth = rng.normal(centre, scale, tasks)

@@ -10,7 +10,6 @@ import numpy.typing as npt
 
 from ..core.errors import ParameterError
 from ..core.vocabulary import Codes
-from . import checks
 from .groups import F8
 
 
@@ -43,8 +42,6 @@ def make_world(
     hard_pull: float,
 ) -> World:
     """Draw the classes (unless `truth` is given) and the hard tasks: exactly round(n_tasks · hard_share) of them."""
-    checks.number("hard_share", hard_share)
-    checks.number("hard_pull", hard_pull)
     prior = None if class_prior is None else _prior(class_prior, n_classes)
     if truth is not None:
         codes = _codes(truth, n_tasks, n_classes)
@@ -67,8 +64,6 @@ def make_features(
     truth: Codes, n_classes: int, n_features: int, separation: float, rng: np.random.Generator
 ) -> F8 | None:
     """Gaussian clusters of unit variance, one per class; the two closest centres are `separation` apart."""
-    checks.whole("n_features", n_features)
-    checks.number("separation", separation, high=np.inf)
     if not n_features:
         return None
     centre = rng.normal(size=(n_classes, n_features))

@@ -17,9 +17,9 @@ from ..core.kind import resolve
 from .agreement import agreement, agreement_table, krippendorff_alpha
 from .coaching import coachable
 from .coefficient import Coefficient
-from .colluders import collusion_flags
 from .confusions import class_table, confusion_table
-from .covariance import covariance_flags
+from .dependence.colluders import collusion_flags
+from .dependence.covariance import covariance_flags
 from .drift import drift_flags, learning_curve
 from .flags import Flag, flag_table
 from .pairs import pair_table

@@ -17,9 +17,9 @@ from ..core.result import Result
 from ..kinds.classes import Annotations
 from ..maths import information as channel
 from ..maths.skill import effective_n
+from .dependence.scores import spammer_scores
 from .drift import alarms
 from .judgement import Judgement
-from .scores import spammer_scores
 from .timing import timing
 
 F8 = npt.NDArray[np.float64]

@@ -7,8 +7,8 @@ import numpy.typing as npt
 
 from ..core.result import Result
 from ..kinds.classes import Annotations
+from .dependence.following import FOLLOWS, follows_others
 from .flags import Flag, examples
-from .following import FOLLOWS, follows_others
 from .judgement import Judgement
 from .suspicion import ADVERSARIAL, ALWAYS, LEVEL, MIN_LABELS
 

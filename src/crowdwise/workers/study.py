@@ -16,10 +16,11 @@ from ..kinds.classes import Annotations
 from ..maths.agreement import Level
 from ..scoring.scored import Table
 from ..scoring.tasks import contested
-from . import colluders, drift, spammers
+from . import drift, spammers
 from .agreement import agreement
 from .coaching import coachable_of
 from .confusions import classes_of, confusion_of
+from .dependence import colluders
 from .flags import REMOVED, Flag, flag_table
 from .judgement import Judgement
 from .pairs import pair_table

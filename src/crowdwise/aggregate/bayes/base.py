@@ -11,15 +11,17 @@ Attias (2000), NIPS 12; Kim & Ghahramani (2012), AISTATS, proceedings.mlr.press/
 from __future__ import annotations
 
 from dataclasses import dataclass, replace
+from typing import Annotated
 
 import numpy as np
 import numpy.typing as npt
 
+from ...core.rules import AtLeast
 from ...engine.em import Fit
 from ...kinds.classes import Annotations
 from ...maths.dirichlet import divergence, log_mean
 from ...maths.kernels import Stats
-from ..base import Run, Solution, check_number
+from ..base import Run, Solution
 from ..confusion.base import ConfusionAggregator, ConfusionModel, Params, solution
 from ..gold import Gold
 
@@ -27,6 +29,7 @@ F8 = npt.NDArray[np.float64]
 
 # exp(digamma(prior)) meets the kernels' floor of 1e-18 below about 0.025; from here up the ELBO is exact.
 LEAST_PRIOR = 0.05
+PriorCount = Annotated[float, AtLeast(LEAST_PRIOR)]
 
 
 @dataclass(frozen=True)
@@ -73,15 +76,9 @@ class BayesModel(ConfusionModel):
 class BayesAggregator(ConfusionAggregator):
     """Pseudo-counts of the right label, of each wrong one, and of each class, before the first label is seen."""
 
-    prior_diagonal: float = 4.0
-    prior_off: float = 1.0
-    prior_class: float = 1.0
-
-    def __post_init__(self) -> None:
-        super().__post_init__()
-        check_number("prior_diagonal", self.prior_diagonal, low=LEAST_PRIOR)
-        check_number("prior_off", self.prior_off, low=LEAST_PRIOR)
-        check_number("prior_class", self.prior_class, low=LEAST_PRIOR)
+    prior_diagonal: PriorCount = 4.0
+    prior_off: PriorCount = 1.0
+    prior_class: PriorCount = 1.0
 
     def model(self, annotations: Annotations) -> ConfusionModel:
         """Dirichlet priors with more on the diagonal than off it."""

@@ -13,7 +13,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import ClassVar
 
-from .base import BayesAggregator
+from .base import BayesAggregator, PriorCount
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -29,6 +29,6 @@ class BayesGC(BayesAggregator):
     """
 
     name: ClassVar[str] = "bayes_gc"
-    prior_diagonal: float = 5.0
-    prior_off: float = 2.0
-    prior_class: float = 1.1
+    prior_diagonal: PriorCount = 5.0
+    prior_off: PriorCount = 2.0
+    prior_class: PriorCount = 1.1

@@ -11,19 +11,22 @@ Fails with a prior far from the crowd's and, as all loopy propagation, may oscil
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import ClassVar, Literal
+from typing import Annotated, ClassVar, Literal
 
 import numpy as np
 import numpy.typing as npt
 
-from ...core.errors import DataError, ParameterError
+from ...core.errors import DataError
+from ...core.params import Count, NonNegative, Positive, PositiveShare
+from ...core.rules import Between
 from ...kinds.classes import Annotations
 from ...maths import nodes as priors
 from ...maths.messages import Beliefs, Edges, Nodes, propagate
-from ..base import Aggregator, Run, Solution, check_number, check_whole
+from ..base import Aggregator, Run, Solution
 from ..gold import Gold
 
 F8 = npt.NDArray[np.float64]
+Damping = Annotated[float, Between(0, 0.99)]
 Prior = Literal["one_coin", "two_coin", "dirichlet", "hammer_spammer"]
 
 # Beyond these, more quadrature nodes change nothing that anybody could see.
@@ -47,29 +50,15 @@ class BeliefPropagation(Aggregator):
 
     name: ClassVar[str] = "belief_propagation"
     prior: Prior = "one_coin"
-    prior_right: float = 2.0
-    prior_wrong: float = 1.0
-    hammer_accuracy: float = 0.95
-    n_nodes: int | None = None
-    n_samples: int = 400
-    max_iter: int = 100
-    tol: float = 1e-3
-    damping: float = 0.0
+    prior_right: Positive = 2.0
+    prior_wrong: Positive = 1.0
+    hammer_accuracy: PositiveShare = 0.95
+    n_nodes: Count | None = None
+    n_samples: Count = 400
+    max_iter: Count = 100
+    tol: NonNegative = 1e-3
+    damping: Damping = 0.0
     learn_class_prior: bool = False
-
-    def __post_init__(self) -> None:
-        super().__post_init__()
-        if self.prior not in ("one_coin", "two_coin", "dirichlet", "hammer_spammer"):
-            raise ParameterError(f"prior must be one_coin, two_coin, dirichlet or hammer_spammer, got {self.prior!r}")
-        check_number("prior_right", self.prior_right, above=0)
-        check_number("prior_wrong", self.prior_wrong, above=0)
-        check_number("hammer_accuracy", self.hammer_accuracy, above=0, high=1)
-        check_whole("n_samples", self.n_samples, low=1)
-        check_whole("max_iter", self.max_iter, low=1)
-        check_number("tol", self.tol, low=0)
-        check_number("damping", self.damping, low=0, high=0.99)
-        if self.n_nodes is not None:
-            check_whole("n_nodes", self.n_nodes, low=1)
 
     def solve(self, annotations: Annotations, gold: Gold | None, run: Run) -> Solution:
         """Propagate until the messages settle; with a learnt class prior, until that settles too."""

@@ -17,15 +17,16 @@ import numpy as np
 import numpy.typing as npt
 from scipy.special import digamma, gammaln
 
+from ...core.params import Count, NonNegative, Positive
 from ...engine.em import Shards, run
 from ...kinds.classes import Annotations
 from ...maths.dirichlet import divergence, log_mean
 from ...maths.kernels import Stats
 from ...maths.logspace import normalise_rows
-from ..base import Aggregator, Run, Solution, check_number, check_whole
+from ..base import Aggregator, Run, Solution
 from ..confusion.base import Params, vote_shares
 from ..gold import Gold
-from .base import LEAST_PRIOR, BayesModel, bayes_solution, diagonal_prior
+from .base import LEAST_PRIOR, BayesModel, PriorCount, bayes_solution, diagonal_prior
 
 F8 = npt.NDArray[np.float64]
 
@@ -49,25 +50,15 @@ class CBCC(Aggregator):
 
     name: ClassVar[str] = "cbcc"
     worker_extra: ClassVar[tuple[str, ...] | None] = ("community",)
-    n_communities: int = 4
-    strength: float = 20.0
-    prior_diagonal: float = 4.0
-    prior_off: float = 1.0
-    prior_community: float = 1.0
-    prior_class: float = 1.0
-    n_init: int = 3
-    max_iter: int = 500
-    tol: float = 1e-7
-
-    def __post_init__(self) -> None:
-        super().__post_init__()
-        for name in ("n_communities", "n_init", "max_iter"):
-            check_whole(name, getattr(self, name))
-        check_number("tol", self.tol, low=0)
-        for name in ("strength", "prior_diagonal", "prior_off"):
-            check_number(name, getattr(self, name), above=0)
-        for name in ("prior_community", "prior_class"):
-            check_number(name, getattr(self, name), low=LEAST_PRIOR)
+    n_communities: Count = 4
+    strength: Positive = 20.0
+    prior_diagonal: Positive = 4.0
+    prior_off: Positive = 1.0
+    prior_community: PriorCount = 1.0
+    prior_class: PriorCount = 1.0
+    n_init: Count = 3
+    max_iter: Count = 500
+    tol: NonNegative = 1e-7
 
     def solve(self, annotations: Annotations, gold: Gold | None, run_: Run) -> Solution:
         """Rounds of EM and of communities from every start; the highest ELBO wins."""

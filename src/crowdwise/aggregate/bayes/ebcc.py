@@ -18,13 +18,14 @@ import numpy as np
 import numpy.typing as npt
 
 from ...core.errors import DataError
+from ...core.params import Count, Positive
 from ...core.result import Result
 from ...engine.em import Fit, Shards, best_of, run
 from ...kinds.classes import Annotations
 from ...maths.dirichlet import divergence, log_mean
 from ...maths.kernels import EMPass, Stats, Workspace
 from ...maths.kernels.subtypes import subtype_pass, subtype_stats
-from ..base import Run, Solution, check_number, check_whole
+from ..base import Run, Solution
 from ..confusion.base import vote_shares
 from ..cost import MAX_CELLS
 from ..gold import Gold
@@ -64,14 +65,9 @@ class EBCC(BayesAggregator):
 
     name: ClassVar[str] = "ebcc"
     worker_extra: ClassVar[tuple[str, ...] | None] = ("log_theta",)
-    n_groups: int = 10
-    prior_group: float = 0.1
-    n_init: int = 3
-
-    def __post_init__(self) -> None:
-        super().__post_init__()
-        check_whole("n_groups", self.n_groups)
-        check_number("prior_group", self.prior_group, above=0)
+    n_groups: Count = 10
+    prior_group: Positive = 0.1
+    n_init: Count = 3
 
     def solve(self, annotations: Annotations, gold: Gold | None, run_: Run) -> Solution:
         """The highest ELBO over the starts."""

@@ -17,13 +17,14 @@ from typing import ClassVar
 import numpy as np
 import numpy.typing as npt
 
-from ...core.errors import DataError
+from ...core.errors import DataError, ParameterError
+from ...core.params import Count, Whole
 from ...kinds.classes import Annotations
 from ...maths.kernels import Workspace, stats_of
-from ..base import Aggregator, Run, Solution, check_number, check_whole
+from ..base import Aggregator, Run, Solution
 from ..gold import Gold
 from ..voting.ballots import Ballots, ClassOrder
-from .base import LEAST_PRIOR, diagonal_prior
+from .base import PriorCount, diagonal_prior
 
 F8 = npt.NDArray[np.float64]
 
@@ -46,19 +47,18 @@ class Gibbs(Aggregator):
     """
 
     name: ClassVar[str] = "gibbs"
-    n_sweeps: int = 1000
-    burn_in: int = 200
-    prior_diagonal: float = 4.0
-    prior_off: float = 1.0
-    prior_class: float = 1.0
+    n_sweeps: Count = 1000
+    burn_in: Whole = 200
+    prior_diagonal: PriorCount = 4.0
+    prior_off: PriorCount = 1.0
+    prior_class: PriorCount = 1.0
 
     def __post_init__(self) -> None:
         super().__post_init__()
-        check_whole("n_sweeps", self.n_sweeps)
-        check_whole("burn_in", self.burn_in, low=0)
-        check_number("prior_off", self.prior_off, low=LEAST_PRIOR)
-        check_number("prior_diagonal", self.prior_diagonal, above=self.prior_off)
-        check_number("prior_class", self.prior_class, low=LEAST_PRIOR)
+        if self.prior_diagonal <= self.prior_off:
+            raise ParameterError(
+                f"prior_diagonal must be above {self.prior_off:g}, prior_off, got {self.prior_diagonal!r}"
+            )
 
     def solve(self, annotations: Annotations, gold: Gold | None, run: Run) -> Solution:
         """Sweeps from the majority vote; `trace` is Σ log p(a task's votes | all the rest), which wanders."""

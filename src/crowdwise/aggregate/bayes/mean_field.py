@@ -12,18 +12,19 @@ it believes the guesser (accuracy .50 on a sparse binary graph), and it is overc
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import ClassVar, Literal, Self
+from typing import Annotated, ClassVar, Literal, Self
 
 import numpy as np
 import numpy.typing as npt
 
 from ...core.errors import ParameterError
+from ...core.rules import Proportions
 from ...kinds.classes import Annotations
 from ...maths.dirichlet import divergence, log_mean
-from ..base import Run, Solution, check_number
+from ..base import Run, Solution
 from ..confusion.base import ConfusionAggregator, ConfusionModel
 from ..gold import Gold
-from .base import LEAST_PRIOR, BayesModel, bayes_solution, diagonal_prior
+from .base import BayesModel, PriorCount, bayes_solution, diagonal_prior
 
 F8 = npt.NDArray[np.float64]
 
@@ -43,20 +44,9 @@ class MeanField(ConfusionAggregator):
 
     name: ClassVar[str] = "mean_field"
     coin: Literal["two", "one"] = "two"
-    prior_diagonal: float = 2.0
-    prior_off: float = 1.0
-    class_prior: tuple[float, ...] | None = None
-
-    def __post_init__(self) -> None:
-        super().__post_init__()
-        if self.coin not in ("two", "one"):
-            raise ParameterError(f"coin must be 'two' or 'one', got {self.coin!r}")
-        check_number("prior_diagonal", self.prior_diagonal, low=LEAST_PRIOR)
-        check_number("prior_off", self.prior_off, low=LEAST_PRIOR)
-        if self.class_prior is not None:
-            given = np.asarray(self.class_prior, dtype=np.float64)
-            if given.ndim != 1 or not (given > 0).all() or abs(given.sum() - 1) > 1e-6:
-                raise ParameterError(f"class_prior must be positive numbers that sum to 1, got {self.class_prior!r}")
+    prior_diagonal: PriorCount = 2.0
+    prior_off: PriorCount = 1.0
+    class_prior: Annotated[tuple[float, ...], Proportions()] | None = None
 
     def model(self, annotations: Annotations) -> ConfusionModel:
         """Beliefs over workers only."""

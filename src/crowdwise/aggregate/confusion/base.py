@@ -17,11 +17,12 @@ from typing import Any, Self
 import numpy as np
 import numpy.typing as npt
 
+from ...core.params import Count, NonNegative
 from ...engine.em import Fit, Shards, best_of, run
 from ...kinds.classes import Annotations
 from ...maths.kernels import EMPass, Stats, Workspace, em_pass, stats_of
 from ...maths.logspace import log_sum, shares_in_place
-from ..base import Aggregator, Run, Solution, check_number, check_whole
+from ..base import Aggregator, Run, Solution
 from ..gold import Gold
 from ..registry import method
 
@@ -97,16 +98,10 @@ class ConfusionModel:
 class ConfusionAggregator(Aggregator):
     """EM over confusion matrices, from the vote shares and, with `n_init` > 1, from random starts as well."""
 
-    max_iter: int = 500
-    tol: float = 1e-8
-    n_init: int = 1
+    max_iter: Count = 500
+    tol: NonNegative = 1e-8
+    n_init: Count = 1
     accelerate: bool = False
-
-    def __post_init__(self) -> None:
-        super().__post_init__()
-        check_whole("max_iter", self.max_iter)
-        check_number("tol", self.tol, low=0)
-        check_whole("n_init", self.n_init)
 
     @abstractmethod
     def model(self, annotations: Annotations) -> ConfusionModel:

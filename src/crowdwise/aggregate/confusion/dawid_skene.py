@@ -15,8 +15,8 @@ from typing import ClassVar
 import numpy as np
 import numpy.typing as npt
 
+from ...core.params import MethodName, NonNegative
 from ...kinds.classes import Annotations
-from ..base import check_number
 from ..gold import Gold
 from ..registry import card
 from .base import ConfusionAggregator, ConfusionModel, posterior_by
@@ -41,18 +41,14 @@ class DawidSkene(ConfusionAggregator):
     """
 
     name: ClassVar[str] = "dawid_skene"
-    smoothing: float = 0.01
-    smoothing_diagonal: float | None = None
-    prior_class: float = 0.0
-    init: str = "majority_vote"
+    smoothing: NonNegative = 0.01
+    smoothing_diagonal: NonNegative | None = None
+    prior_class: NonNegative = 0.0
+    init: MethodName = "majority_vote"
 
     def __post_init__(self) -> None:
         super().__post_init__()
         card(self.init)
-        check_number("smoothing", self.smoothing, low=0)
-        check_number("prior_class", self.prior_class, low=0)
-        if self.smoothing_diagonal is not None:
-            check_number("smoothing_diagonal", self.smoothing_diagonal, low=0)
 
     def starts(self, annotations: Annotations, gold: Gold | None) -> list[F8]:
         """Vote shares, random mixtures, and what `init` says."""

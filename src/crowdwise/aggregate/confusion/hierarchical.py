@@ -18,16 +18,18 @@ Fails where most of the crowd errs together on the same tasks, and with workers 
 from __future__ import annotations
 
 from dataclasses import dataclass, replace
-from typing import ClassVar
+from typing import Annotated, ClassVar
 
 import numpy as np
 import numpy.typing as npt
 
+from ...core.params import Count, NonNegative, Positive, PositiveShare, Share
+from ...core.rules import Above
 from ...engine.em import Shards, run
 from ...kinds.classes import Annotations
 from ...maths.dirichlet import best_strength, update_mean
 from ...maths.kernels import Stats
-from ..base import Aggregator, Run, Solution, check_number, check_whole
+from ..base import Aggregator, Run, Solution
 from ..gold import Gold
 from .base import ConfusionModel, Params, in_rounds, vote_shares
 
@@ -51,23 +53,13 @@ class Hierarchical(Aggregator):
     """
 
     name: ClassVar[str] = "hierarchical"
-    max_iter: int = 500
-    tol: float = 1e-3
-    prior_accuracy: float = 0.8
-    prior_strength: float = 1.25
-    prior_class: float = 10.0
-    strength_max: float = 100.0
-    dependence: float = 0.0
-
-    def __post_init__(self) -> None:
-        super().__post_init__()
-        check_whole("max_iter", self.max_iter)
-        check_number("tol", self.tol, low=0)
-        check_number("prior_accuracy", self.prior_accuracy, above=0, high=1)
-        check_number("prior_strength", self.prior_strength, above=0)
-        check_number("prior_class", self.prior_class, low=0)
-        check_number("strength_max", self.strength_max, above=0.1)
-        check_number("dependence", self.dependence, low=0, high=1)
+    max_iter: Count = 500
+    tol: NonNegative = 1e-3
+    prior_accuracy: PositiveShare = 0.8
+    prior_strength: Positive = 1.25
+    prior_class: NonNegative = 10.0
+    strength_max: Annotated[float, Above(0.1)] = 100.0
+    dependence: Share = 0.0
 
     def solve(self, annotations: Annotations, gold: Gold | None, run_: Run) -> Solution:
         """Rounds of EM, each under the prior that the last round's counts call for."""

@@ -16,10 +16,11 @@ from typing import ClassVar
 import numpy as np
 import numpy.typing as npt
 
+from ...core.params import Count, NonNegative, Positive
 from ...engine.em import Fit, Shards, run
 from ...kinds.classes import Annotations
 from ...maths.logspace import shares
-from ..base import Aggregator, Run, Solution, check_number, check_whole
+from ..base import Aggregator, Run, Solution
 from ..gold import Gold
 from ..voting.base import scores
 from .base import vote_shares
@@ -43,21 +44,13 @@ class MACE(Aggregator):
 
     name: ClassVar[str] = "mace"
     worker_extra: ClassVar[tuple[str, ...] | None] = ("know", "habit")
-    smoothing: float = 1.0
+    smoothing: Positive = 1.0
     variational: bool = False
-    prior_know: float = 0.5
-    prior_habit: float = 10.0
-    n_init: int = 10
-    max_iter: int = 500
-    tol: float = 1e-8
-
-    def __post_init__(self) -> None:
-        super().__post_init__()
-        check_whole("max_iter", self.max_iter)
-        check_whole("n_init", self.n_init)
-        check_number("tol", self.tol, low=0)
-        for name in ("smoothing", "prior_know", "prior_habit"):
-            check_number(name, getattr(self, name), above=0)
+    prior_know: Positive = 0.5
+    prior_habit: Positive = 10.0
+    n_init: Count = 10
+    max_iter: Count = 500
+    tol: NonNegative = 1e-8
 
     def solve(self, annotations: Annotations, gold: Gold | None, run_: Run) -> Solution:
         """A few passes from every start, then the best of them to the end."""

@@ -15,8 +15,8 @@ from typing import ClassVar
 import numpy as np
 import numpy.typing as npt
 
+from ...core.params import NonNegative, Positive
 from ...kinds.classes import Annotations
-from ..base import check_number
 from .base import ConfusionAggregator, ConfusionModel
 
 F8 = npt.NDArray[np.float64]
@@ -33,13 +33,8 @@ class OneCoin(ConfusionAggregator):
     """
 
     name: ClassVar[str] = "one_coin"
-    smoothing: float = 0.5
-    prior_class: float = 0.0
-
-    def __post_init__(self) -> None:
-        super().__post_init__()
-        check_number("smoothing", self.smoothing, above=0)
-        check_number("prior_class", self.prior_class, low=0)
+    smoothing: Positive = 0.5
+    prior_class: NonNegative = 0.0
 
     def model(self, annotations: Annotations) -> ConfusionModel:  # noqa: ARG002
         """One probability per worker."""

@@ -14,8 +14,8 @@ from typing import ClassVar
 import numpy as np
 import numpy.typing as npt
 
+from ...core.params import NonNegative, Positive
 from ...kinds.classes import Annotations
-from ..base import check_number
 from .base import ConfusionAggregator, ConfusionModel
 
 F8 = npt.NDArray[np.float64]
@@ -31,13 +31,8 @@ class Pooled(ConfusionAggregator):
     """
 
     name: ClassVar[str] = "pooled"
-    smoothing: float = 0.01
-    prior_class: float = 0.0
-
-    def __post_init__(self) -> None:
-        super().__post_init__()
-        check_number("smoothing", self.smoothing, above=0)
-        check_number("prior_class", self.prior_class, low=0)
+    smoothing: Positive = 0.01
+    prior_class: NonNegative = 0.0
 
     def model(self, annotations: Annotations) -> ConfusionModel:
         """One matrix, the same pseudo-count everywhere."""

@@ -19,9 +19,10 @@ import numpy as np
 import numpy.typing as npt
 from scipy.special import gammaln
 
+from ...core.params import Count, NonNegative, Positive
 from ...engine.em import Shards, run
 from ...kinds.classes import Annotations
-from ..base import Aggregator, Run, Solution, check_number, check_whole
+from ..base import Aggregator, Run, Solution
 from ..gold import Gold
 from .base import ConfusionModel, Params, in_rounds, vote_shares
 
@@ -49,19 +50,11 @@ class RaykarYu(Aggregator):
 
     name: ClassVar[str] = "raykar_yu"
     worker_extra: ClassVar[tuple[str, ...] | None] = ("spammer", "strength")
-    smoothing: float = 0.01
-    prior_class: float = 0.0
-    margin: float = 0.0
-    max_iter: int = 500
-    tol: float = 1e-3
-
-    def __post_init__(self) -> None:
-        super().__post_init__()
-        check_number("smoothing", self.smoothing, above=0)
-        check_number("prior_class", self.prior_class, low=0)
-        check_number("margin", self.margin, low=0)
-        check_whole("max_iter", self.max_iter)
-        check_number("tol", self.tol, low=0)
+    smoothing: Positive = 0.01
+    prior_class: NonNegative = 0.0
+    margin: NonNegative = 0.0
+    max_iter: Count = 500
+    tol: NonNegative = 1e-3
 
     def solve(self, annotations: Annotations, gold: Gold | None, run_: Run) -> Solution:
         """Rounds of EM, each under the strengths that the last round's counts call for, until no posterior moves."""

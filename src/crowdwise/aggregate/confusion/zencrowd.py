@@ -10,14 +10,15 @@ the collapse of `one_coin` where classes are lopsided. Fails with class-biased w
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import ClassVar
+from typing import Annotated, ClassVar
 
 import numpy as np
 import numpy.typing as npt
 
+from ...core.params import Positive
+from ...core.rules import Above, Below
 from ...kinds.classes import Annotations
 from ...maths.logspace import normalise_rows
-from ..base import check_number
 from ..gold import Gold
 from .base import ConfusionAggregator, ConfusionModel
 from .one_coin import CoinModel
@@ -36,13 +37,8 @@ class ZenCrowd(ConfusionAggregator):
     """
 
     name: ClassVar[str] = "zencrowd"
-    smoothing: float = 0.01
-    start: float = 0.8
-
-    def __post_init__(self) -> None:
-        super().__post_init__()
-        check_number("smoothing", self.smoothing, above=0)
-        check_number("start", self.start, above=0, high=1 - 1e-9)
+    smoothing: Positive = 0.01
+    start: Annotated[float, Above(0), Below(1)] = 0.8
 
     def model(self, annotations: Annotations) -> ConfusionModel:  # noqa: ARG002
         """One probability per worker, no class prior to learn."""

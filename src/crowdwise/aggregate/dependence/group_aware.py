@@ -12,19 +12,21 @@ from __future__ import annotations
 
 from collections.abc import Iterable
 from dataclasses import dataclass
-from typing import Any, ClassVar
+from typing import Annotated, Any, ClassVar
 
 import numpy as np
 import numpy.typing as npt
 import polars as pl
 
 from ...core.errors import ParameterError
+from ...core.params import Count, NonNegative, Positive, PositiveShare, Share
 from ...core.result import Result
+from ...core.rules import Note
 from ...core.vocabulary import as_series, lookup, quote
 from ...engine.em import Shards, run
 from ...kinds.classes import Annotations
 from ...maths.kernels import Workspace, stats_of
-from ..base import Aggregator, Run, Solution, check_number, check_whole
+from ..base import Aggregator, Run, Solution
 from ..gold import Gold
 from ..models import ClassModel
 from .find_groups import find_groups
@@ -47,22 +49,16 @@ class GroupAware(Aggregator):
 
     name: ClassVar[str] = "group_aware"
     worker_extra: ClassVar[tuple[str, ...] | None] = None
-    groups: tuple[tuple[Any, ...], ...] | str | None = None
-    level: float = 0.001
-    excess: float = 0.1
-    smoothing: float = 0.1
-    prior_class: float = 0.0
-    max_iter: int = 500
-    tol: float = 1e-8
+    groups: Annotated[tuple[tuple[Any, ...], ...] | str, Note("the workers of each group")] | None = None
+    level: PositiveShare = 0.001
+    excess: Share = 0.1
+    smoothing: Positive = 0.1
+    prior_class: NonNegative = 0.0
+    max_iter: Count = 500
+    tol: NonNegative = 1e-8
 
     def __post_init__(self) -> None:
         super().__post_init__()
-        check_number("level", self.level, above=0, high=1)
-        check_number("excess", self.excess, low=0, high=1)
-        check_number("smoothing", self.smoothing, above=0)
-        check_number("prior_class", self.prior_class, low=0)
-        check_whole("max_iter", self.max_iter)
-        check_number("tol", self.tol, low=0)
         if self.groups is not None:
             # The command line can only say "ann,bob;eve,dan"; a frozen value holds tuples.
             given = (

@@ -13,17 +13,19 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import dataclass
-from typing import ClassVar
+from typing import Annotated, ClassVar
 
 import numpy as np
 import numpy.typing as npt
 
+from ...core.params import Count, NonNegative, Positive
 from ...core.result import Result
+from ...core.rules import Between
 from ...core.vocabulary import lookup
 from ...engine.ascent import Point, climb
 from ...kinds.classes import Annotations
 from ...maths.ability import ability_pass
-from ..base import Aggregator, Run, Solution, check_number, check_whole
+from ..base import Aggregator, Run, Solution
 from ..confusion.one_coin import coin_matrix
 from ..gold import Gold
 from ..models import ClassModel
@@ -49,18 +51,10 @@ class GLAD(Aggregator):
     name: ClassVar[str] = "glad"
     worker_extra: ClassVar[tuple[str, ...] | None] = ("ability",)
     prior_ability: float = 1.0
-    prior_easiness: float = 1.0
-    prior_sd: float = 1.0
-    max_iter: int = 500
-    tol: float = 1e-8
-
-    def __post_init__(self) -> None:
-        super().__post_init__()
-        check_number("prior_ability", self.prior_ability)
-        check_number("prior_easiness", self.prior_easiness, low=-EASINESS, high=EASINESS)
-        check_number("prior_sd", self.prior_sd, above=0)
-        check_whole("max_iter", self.max_iter)
-        check_number("tol", self.tol, low=0)
+    prior_easiness: Annotated[float, Between(-EASINESS, EASINESS)] = 1.0
+    prior_sd: Positive = 1.0
+    max_iter: Count = 500
+    tol: NonNegative = 1e-8
 
     def solve(self, annotations: Annotations, gold: Gold | None, run: Run) -> Solution:
         """Climb the marginal log posterior from the prior means."""

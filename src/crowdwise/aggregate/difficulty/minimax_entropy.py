@@ -19,13 +19,14 @@ from typing import ClassVar
 import numpy as np
 import numpy.typing as npt
 
+from ...core.params import Count, NonNegative, Positive
 from ...core.result import Result
 from ...core.vocabulary import lookup
 from ...engine.ascent import Point, climb
 from ...kinds.classes import Annotations
 from ...maths.logspace import normalise_rows
 from ...maths.minimax import minimax_pass
-from ..base import Aggregator, Run, Solution, check_number, check_whole
+from ..base import Aggregator, Run, Solution
 from ..confusion.base import vote_shares
 from ..gold import Gold
 from ..models import ClassModel
@@ -47,18 +48,10 @@ class MinimaxEntropy(Aggregator):
 
     name: ClassVar[str] = "minimax_entropy"
     worker_extra: ClassVar[tuple[str, ...] | None] = ("worker_logits",)
-    strength_worker: float = 0.3
-    strength_task: float | None = 10.0
-    max_iter: int = 500
-    tol: float = 1e-7
-
-    def __post_init__(self) -> None:
-        super().__post_init__()
-        check_number("strength_worker", self.strength_worker, above=0)
-        if self.strength_task is not None:
-            check_number("strength_task", self.strength_task, above=0)
-        check_whole("max_iter", self.max_iter)
-        check_number("tol", self.tol, low=0)
+    strength_worker: Positive = 0.3
+    strength_task: Positive | None = 10.0
+    max_iter: Count = 500
+    tol: NonNegative = 1e-7
 
     def solve(self, annotations: Annotations, gold: Gold | None, run: Run) -> Solution:
         """The workers' logits for the vote shares first, then everything on the marginal."""

@@ -22,12 +22,14 @@ from __future__ import annotations
 
 from dataclasses import dataclass, replace
 from functools import partial
-from typing import Any, ClassVar
+from typing import Annotated, Any, ClassVar
 
 from ...core.errors import ParameterError
+from ...core.params import MethodNames, Share
+from ...core.rules import AtLeast
 from ...engine.selection import HeldOut, held_out, splits, upheld
 from ...kinds.classes import Annotations
-from ..base import Aggregator, Run, Solution, check_number, check_whole
+from ..base import Aggregator, Run, Solution
 from ..cost import too_thin, worthwhile
 from ..gold import Gold
 from .committee import ask, can, plain_name, variant
@@ -52,15 +54,12 @@ class Auto(Aggregator):
     """
 
     name: ClassVar[str] = "auto"
-    candidates: tuple[str, ...] = CANDIDATES
-    folds: int = 5
-    overturn: float = 0.25
+    candidates: MethodNames = CANDIDATES
+    folds: Annotated[int, AtLeast(2)] = 5
+    overturn: Share = 0.25
 
     def __post_init__(self) -> None:
         super().__post_init__()
-        check_whole("folds", self.folds, low=2)
-        check_number("overturn", self.overturn, low=0, high=1)
-        object.__setattr__(self, "candidates", tuple(self.candidates))
         if not self.candidates or {"committee", "auto"} & set(self.candidates):
             raise ParameterError(
                 f"candidates must name at least one method, neither committee nor auto, got {self.candidates!r}"

@@ -33,13 +33,14 @@ import numpy as np
 import numpy.typing as npt
 
 from ...core.errors import ParameterError
+from ...core.params import MethodName, MethodNames, NonNegative, Share
 from ...engine.selection import held_out, splits
 from ...kinds.classes import Annotations
 from ...maths.kernels import many_fits
 from ...maths.logspace import shares
 from ...maths.ties import tie_shares
 from .. import registry
-from ..base import Aggregator, Run, Solution, check_number
+from ..base import Aggregator, Run, Solution
 from ..cost import too_thin, worthwhile
 from ..gold import Gold
 from .confidence import shipped
@@ -79,17 +80,14 @@ class Committee(Aggregator):
     """
 
     name: ClassVar[str] = "committee"
-    members: tuple[str, ...] = MEMBERS
-    model: str = "hierarchical"
-    evidence: float = 0.0
-    doubt: float = 0.02
+    members: MethodNames = MEMBERS
+    model: MethodName = "hierarchical"
+    evidence: NonNegative = 0.0
+    doubt: Share = 0.02
     calibrated: bool = True
 
     def __post_init__(self) -> None:
         super().__post_init__()
-        check_number("evidence", self.evidence, low=0)
-        check_number("doubt", self.doubt, low=0, high=1)
-        object.__setattr__(self, "members", tuple(self.members))
         if not self.members or {"committee", "auto"} & set(self.members):
             raise ParameterError(
                 f"members must name at least one method, neither committee nor auto, got {self.members!r}"

@@ -16,10 +16,11 @@ import numpy as np
 import numpy.typing as npt
 
 from ...core.errors import DataError, IdentifiabilityWarning
+from ...core.params import Count, Positive, Whole
 from ...engine.em import Fit, Shards, run
 from ...kinds.classes import Annotations
 from ...maths.moments import Pairs, pairs
-from ..base import Aggregator, Run, Solution, check_number, check_whole
+from ..base import Aggregator, Run, Solution
 from ..confusion.base import ConfusionModel, Params
 from ..gold import Gold
 
@@ -44,16 +45,9 @@ class MomentAggregator(Aggregator):
     `smoothing` (> 0) pseudo-counts keep estimated zeros from ruling classes out."""
 
     max_workers: ClassVar[int] = 1_000
-    em_steps: int = 0
-    min_overlap: int | None = None
-    smoothing: float = 0.1
-
-    def __post_init__(self) -> None:
-        super().__post_init__()
-        check_whole("em_steps", self.em_steps, low=0)
-        check_number("smoothing", self.smoothing, above=0)
-        if self.min_overlap is not None:
-            check_whole("min_overlap", self.min_overlap, low=1)
+    em_steps: Whole = 0
+    min_overlap: Count | None = None
+    smoothing: Positive = 0.1
 
     @abstractmethod
     def estimate(self, annotations: Annotations, seen: Pairs) -> Estimate:

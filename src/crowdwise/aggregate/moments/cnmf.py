@@ -16,10 +16,10 @@ from typing import ClassVar
 import numpy as np
 import numpy.typing as npt
 
+from ...core.params import Count, NonNegative
 from ...kinds.classes import Annotations
+from ...maths.factors.permute import common_order
 from ...maths.moments import Pairs
-from ...maths.permute import common_order
-from ..base import check_number, check_whole
 from .base import Estimate, MomentAggregator
 
 F8 = npt.NDArray[np.float64]
@@ -38,13 +38,8 @@ class CNMF(MomentAggregator):
     """
 
     name: ClassVar[str] = "cnmf"
-    max_iter: int = 1_000
-    tol: float = 1e-7
-
-    def __post_init__(self) -> None:
-        super().__post_init__()
-        check_whole("max_iter", self.max_iter)
-        check_number("tol", self.tol, low=0)
+    max_iter: Count = 1_000
+    tol: NonNegative = 1e-7
 
     def estimate(self, annotations: Annotations, seen: Pairs) -> Estimate:
         """EM on the pair tables from matrices that lean to the diagonal."""

@@ -17,9 +17,10 @@ from typing import ClassVar
 import numpy as np
 import numpy.typing as npt
 
+from ...core.params import Whole
 from ...kinds.classes import Annotations
+from ...maths.factors.permute import align
 from ...maths.moments import Pairs
-from ...maths.permute import align
 from .base import Estimate, MomentAggregator
 
 F8 = npt.NDArray[np.float64]
@@ -35,7 +36,7 @@ class MultiSPA(MomentAggregator):
     """
 
     name: ClassVar[str] = "multi_spa"
-    em_steps: int = 10
+    em_steps: Whole = 10
 
     def estimate(self, annotations: Annotations, seen: Pairs) -> Estimate:
         """SPA worker by worker, then one common order of the classes, then the class prior by least squares."""

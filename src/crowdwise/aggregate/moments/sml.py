@@ -16,10 +16,10 @@ from typing import ClassVar
 import numpy as np
 import numpy.typing as npt
 
+from ...core.params import Count, NonNegative
 from ...kinds.classes import Annotations
 from ...maths.kernels import Workspace, em_pass
 from ...maths.moments import Pairs, complete_rank_one
-from ..base import check_number, check_whole
 from .base import Estimate, MomentAggregator
 
 F8 = npt.NDArray[np.float64]
@@ -36,15 +36,9 @@ class SML(MomentAggregator):
     """
 
     name: ClassVar[str] = "sml"
-    n_grid: int = 39
-    max_iter: int = 10_000
-    tol: float = 1e-7
-
-    def __post_init__(self) -> None:
-        super().__post_init__()
-        check_whole("n_grid", self.n_grid)
-        check_whole("max_iter", self.max_iter)
-        check_number("tol", self.tol, low=0)
+    n_grid: Count = 39
+    max_iter: Count = 10_000
+    tol: NonNegative = 1e-7
 
     def estimate(self, annotations: Annotations, seen: Pairs) -> Estimate:
         """Rank-one covariance, then the imbalance of highest likelihood."""

@@ -17,12 +17,12 @@ from typing import ClassVar
 import numpy as np
 import numpy.typing as npt
 
+from ...core.params import Count, Whole
 from ...kinds.classes import Annotations
+from ...maths.factors.permute import best_order
+from ...maths.factors.tensor_power import orthogonal_components
 from ...maths.kernels import Workspace, em_pass
 from ...maths.moments import Pairs
-from ...maths.permute import best_order
-from ...maths.tensor_power import orthogonal_components
-from ..base import check_whole
 from .base import Estimate, MomentAggregator
 
 F8 = npt.NDArray[np.float64]
@@ -40,12 +40,8 @@ class SpectralDS(MomentAggregator):
     """
 
     name: ClassVar[str] = "spectral_ds"
-    em_steps: int = 10
-    n_splits: int = 5
-
-    def __post_init__(self) -> None:
-        super().__post_init__()
-        check_whole("n_splits", self.n_splits)
+    em_steps: Whole = 10
+    n_splits: Count = 5
 
     def estimate(self, annotations: Annotations, seen: Pairs) -> Estimate:
         """The likeliest of several random splits."""

@@ -17,11 +17,11 @@ from typing import ClassVar
 import numpy as np
 import numpy.typing as npt
 
+from ...core.params import Count, NonNegative, Whole
 from ...kinds.classes import Annotations
-from ...maths.impute import impute_blocks
+from ...maths.factors.impute import impute_blocks
+from ...maths.factors.permute import common_order
 from ...maths.moments import Pairs
-from ...maths.permute import common_order
-from ..base import check_number, check_whole
 from .base import Estimate, MomentAggregator
 from .multi_spa import successive_projection
 
@@ -38,15 +38,10 @@ class SymNMF(MomentAggregator):
     """
 
     name: ClassVar[str] = "sym_nmf"
-    em_steps: int = 10
+    em_steps: Whole = 10
     max_workers: ClassVar[int] = 200
-    max_iter: int = 500
-    tol: float = 1e-8
-
-    def __post_init__(self) -> None:
-        super().__post_init__()
-        check_whole("max_iter", self.max_iter)
-        check_number("tol", self.tol, low=0)
+    max_iter: Count = 500
+    tol: NonNegative = 1e-8
 
     def estimate(self, annotations: Annotations, seen: Pairs) -> Estimate:
         """Impute, take the root, turn it, read off the matrices."""

@@ -12,17 +12,18 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 from itertools import combinations
-from typing import ClassVar
+from typing import Annotated, ClassVar
 
 import numpy as np
 import numpy.typing as npt
 
 from ...core.errors import DataError
+from ...core.params import Count, NonNegative
+from ...core.rules import AtLeast
 from ...kinds.classes import Annotations
+from ...maths.factors.permute import common_order
 from ...maths.messages import Edges
 from ...maths.moments import Pairs
-from ...maths.permute import common_order
-from ..base import check_number, check_whole
 from .base import Estimate, MomentAggregator
 from .cnmf import factors, pair_sweep
 
@@ -45,15 +46,9 @@ class Tensor(MomentAggregator):
     """
 
     name: ClassVar[str] = "tensor"
-    n_partners: int = 5
-    max_iter: int = 500
-    tol: float = 1e-7
-
-    def __post_init__(self) -> None:
-        super().__post_init__()
-        check_whole("n_partners", self.n_partners, low=2)
-        check_whole("max_iter", self.max_iter)
-        check_number("tol", self.tol, low=0)
+    n_partners: Annotated[int, AtLeast(2)] = 5
+    max_iter: Count = 500
+    tol: NonNegative = 1e-7
 
     def estimate(self, annotations: Annotations, seen: Pairs) -> Estimate:
         """EM on the tables of pairs and triples from matrices that lean to the diagonal."""

@@ -15,6 +15,7 @@ import polars as pl
 from ...core.errors import DataError, ParameterError
 from ...core.intake.columns import pick
 from ...core.intake.frames import to_polars
+from ...core.params import Share
 from ...core.result import Result, versions
 from ...core.votes import Votes
 from ...engine.em import Callback
@@ -35,7 +36,7 @@ class NumberAggregator(Method):
     """A method for numbers. `level` is the chance that an interval is meant to hold the truth."""
 
     takes: ClassVar[str] = "numbers"
-    level: float = 0.9
+    level: Share = 0.9
 
     def fit(
         self,
@@ -69,7 +70,7 @@ class NumberAggregator(Method):
             fit = self.solve(rows, gold, n_shards)
             margin = None
             if gold is not None:
-                margin = gold_margin(lambda left: self.solve(left, None, n_shards), rows, gold, self.level)
+                margin = gold_margin(lambda some, left: self.solve(some, left, n_shards), rows, gold, self.level)
             low, high = interval(fit, gold, margin, self.level)
         except ValueError as error:
             raise DataError(str(error)) from error

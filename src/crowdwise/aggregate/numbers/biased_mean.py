@@ -5,6 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import ClassVar
 
+from ...core.params import Count, NonNegative
 from ...maths.numbers.biased import biased_mean as fitted
 from ...maths.numbers.fit import Fit
 from ...maths.numbers.rows import F8, Rows
@@ -22,8 +23,8 @@ class BiasedMean(NumberAggregator):
     """
 
     name: ClassVar[str] = "biased_mean"
-    max_iter: int = 500
-    tol: float = 1e-10
+    max_iter: Count = 500
+    tol: NonNegative = 1e-10
 
     def solve(self, rows: Rows, gold: F8 | None, n_shards: int) -> Fit:  # noqa: ARG002
         """See the class."""

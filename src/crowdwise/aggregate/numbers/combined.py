@@ -5,6 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import ClassVar
 
+from ...core.params import Count
 from ...maths.numbers.combined import combined as fitted
 from ...maths.numbers.fit import Fit
 from ...maths.numbers.rows import F8, Rows
@@ -25,7 +26,7 @@ class Combined(NumberAggregator):
     """
 
     name: ClassVar[str] = "combined"
-    max_iter: int = 500
+    max_iter: Count = 500
 
     def solve(self, rows: Rows, gold: F8 | None, n_shards: int) -> Fit:
         """See the class."""

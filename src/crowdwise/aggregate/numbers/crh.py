@@ -5,6 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import ClassVar
 
+from ...core.params import Count, NonNegative
 from ...maths.numbers.fit import Fit
 from ...maths.numbers.rows import F8, Rows
 from ...maths.numbers.truth_finding import crh as fitted
@@ -22,8 +23,8 @@ class CRH(NumberAggregator):
     """
 
     name: ClassVar[str] = "crh"
-    max_iter: int = 100
-    tol: float = 1e-8
+    max_iter: Count = 100
+    tol: NonNegative = 1e-8
 
     def solve(self, rows: Rows, gold: F8 | None, n_shards: int) -> Fit:  # noqa: ARG002
         """See the class."""

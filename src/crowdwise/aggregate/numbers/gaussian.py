@@ -5,9 +5,10 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import ClassVar
 
+from ...core.params import Count, NonNegative, Positive
 from ...maths.numbers.fit import Fit
-from ...maths.numbers.gaussian import gaussian as fitted
-from ...maths.numbers.plain_gaussian import gaussian_plain
+from ...maths.numbers.gaussians.gaussian import gaussian as fitted
+from ...maths.numbers.gaussians.plain_gaussian import gaussian_plain
 from ...maths.numbers.rows import F8, Rows
 from .base import NumberAggregator
 
@@ -29,10 +30,10 @@ class Gaussian(NumberAggregator):
     name: ClassVar[str] = "gaussian"
     slope: bool = False
     plain: bool = False
-    strength: float = 10.0
-    cap: float = 4.0
-    max_iter: int = 500
-    tol: float = 1e-7
+    strength: Positive = 10.0
+    cap: Positive = 4.0
+    max_iter: Count = 500
+    tol: NonNegative = 1e-7
 
     def solve(self, rows: Rows, gold: F8 | None, n_shards: int) -> Fit:
         """See the class."""

@@ -5,6 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import ClassVar
 
+from ...core.params import Count, NonNegative
 from ...maths.numbers.fit import Fit
 from ...maths.numbers.rows import F8, Rows
 from ...maths.numbers.spectral import spectral_regression as fitted
@@ -22,8 +23,8 @@ class SpectralRegression(NumberAggregator):
     """
 
     name: ClassVar[str] = "spectral_regression"
-    max_iter: int = 200
-    tol: float = 1e-9
+    max_iter: Count = 200
+    tol: NonNegative = 1e-9
 
     def solve(self, rows: Rows, gold: F8 | None, n_shards: int) -> Fit:  # noqa: ARG002
         """See the class."""

@@ -5,9 +5,10 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import ClassVar
 
+from ...core.params import Count, NonNegative, Positive
 from ...maths.numbers.fit import Fit
+from ...maths.numbers.gaussians.student import student as fitted
 from ...maths.numbers.rows import F8, Rows
-from ...maths.numbers.student import student as fitted
 from .base import NumberAggregator
 
 
@@ -22,10 +23,10 @@ class Student(NumberAggregator):
     """
 
     name: ClassVar[str] = "student"
-    df: float = 5.0
-    strength: float = 10.0
-    max_iter: int = 500
-    tol: float = 1e-7
+    df: Positive = 5.0
+    strength: Positive = 10.0
+    max_iter: Count = 500
+    tol: NonNegative = 1e-7
 
     def solve(self, rows: Rows, gold: F8 | None, n_shards: int) -> Fit:  # noqa: ARG002
         """See the class."""

@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import ClassVar
+from typing import Annotated, ClassVar
 
+from ...core.rules import Between
 from ...maths.numbers.fit import Fit
 from ...maths.numbers.rows import F8, Rows
 from ...maths.numbers.simple import trimmed_mean as fitted
@@ -22,7 +23,7 @@ class TrimmedMean(NumberAggregator):
     """
 
     name: ClassVar[str] = "trimmed_mean"
-    share: float = 0.2
+    share: Annotated[float, Between(0, 0.5)] = 0.2
 
     def solve(self, rows: Rows, gold: F8 | None, n_shards: int) -> Fit:  # noqa: ARG002
         """See the class."""

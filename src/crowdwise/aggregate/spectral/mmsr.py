@@ -16,9 +16,9 @@ from typing import Any, ClassVar
 import numpy as np
 import numpy.typing as npt
 
+from ...core.params import Count, NonNegative, Whole
 from ...kinds.classes import Annotations
 from ...maths import moments
-from ..base import check_number, check_whole
 from ..gold import Gold
 from ..voting.base import VoteAggregator, Weights
 from .rank_one import bounds, log_odds, taught, upright
@@ -39,16 +39,9 @@ class MMSR(VoteAggregator):
     """
 
     name: ClassVar[str] = "mmsr"
-    n_adversaries: int | None = None
-    max_iter: int = 10_000
-    tol: float = 1e-8
-
-    def __post_init__(self) -> None:
-        super().__post_init__()
-        check_whole("max_iter", self.max_iter, low=1)
-        check_number("tol", self.tol, low=0)
-        if self.n_adversaries is not None:
-            check_whole("n_adversaries", self.n_adversaries, low=0)
+    n_adversaries: Whole | None = None
+    max_iter: Count = 10_000
+    tol: NonNegative = 1e-8
 
     def weights(self, annotations: Annotations, gold: Gold | None) -> Weights:
         """Log odds of the robust skills."""

@@ -14,9 +14,9 @@ from typing import ClassVar
 
 import numpy as np
 
+from ...core.params import Count, NonNegative
 from ...kinds.classes import Annotations
 from ...maths import moments
-from ..base import check_number, check_whole
 from ..gold import Gold
 from ..voting.base import VoteAggregator, Weights
 from .rank_one import bounds, log_odds, taught
@@ -34,13 +34,8 @@ class PGD(VoteAggregator):
     """
 
     name: ClassVar[str] = "pgd"
-    max_iter: int = 10_000
-    tol: float = 1e-9
-
-    def __post_init__(self) -> None:
-        super().__post_init__()
-        check_whole("max_iter", self.max_iter, low=1)
-        check_number("tol", self.tol, low=0)
+    max_iter: Count = 10_000
+    tol: NonNegative = 1e-9
 
     def weights(self, annotations: Annotations, gold: Gold | None) -> Weights:
         """Log odds of the completed skills."""

@@ -10,7 +10,6 @@ from typing import Literal
 import numpy as np
 import numpy.typing as npt
 
-from ...core.errors import ParameterError
 from ...kinds.classes import Annotations
 from ...maths.logspace import normalise_rows, shares
 from ...maths.ties import tie_shares
@@ -83,12 +82,6 @@ def consensus(score: F8, gold: Gold | None, ties: Ties = "split") -> F8:
     if ties == "first":
         won = np.eye(score.shape[1])[won.argmax(axis=1)]
     return won if gold is None else gold.clamp(won)
-
-
-def check_ties(ties: str) -> None:
-    """Raise unless the rule for ties is one we know."""
-    if ties not in ("split", "first"):
-        raise ParameterError(f"ties must be 'split' or 'first', got {ties!r}")
 
 
 def agreement(annotations: Annotations, target: F8) -> F8:

@@ -16,9 +16,10 @@ from typing import ClassVar
 import numpy as np
 import numpy.typing as npt
 
+from ...core.params import Count, NonNegative, Positive
 from ...kinds.classes import Annotations
 from ...maths.logspace import shares
-from ..base import Aggregator, Run, Solution, check_number, check_whole
+from ..base import Aggregator, Run, Solution
 from ..confusion.base import vote_shares
 from ..gold import Gold
 from .base import scores
@@ -40,17 +41,10 @@ class BWA(Aggregator):
     """
 
     name: ClassVar[str] = "bwa"
-    strength: float = 1.0
-    prior_labels: float = 15.0
-    max_iter: int = 500
-    tol: float = 1e-4
-
-    def __post_init__(self) -> None:
-        super().__post_init__()
-        check_number("strength", self.strength, above=0)
-        check_number("prior_labels", self.prior_labels, above=0)
-        check_whole("max_iter", self.max_iter)
-        check_number("tol", self.tol, low=0)
+    strength: Positive = 1.0
+    prior_labels: Positive = 15.0
+    max_iter: Count = 500
+    tol: NonNegative = 1e-4
 
     def solve(self, annotations: Annotations, gold: Gold | None, run: Run) -> Solution:
         """Precisions, tasks, mean in turn."""

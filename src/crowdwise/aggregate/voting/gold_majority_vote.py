@@ -14,8 +14,8 @@ from typing import ClassVar
 import numpy as np
 
 from ...core.errors import DataError
+from ...core.params import Positive
 from ...kinds.classes import Annotations
-from ..base import check_number
 from ..gold import Gold
 from .base import VoteAggregator, Weights
 
@@ -30,11 +30,7 @@ class GoldMajorityVote(VoteAggregator):
     """
 
     name: ClassVar[str] = "gold_majority_vote"
-    smoothing: float = 1.0
-
-    def __post_init__(self) -> None:
-        super().__post_init__()
-        check_number("smoothing", self.smoothing, above=0)
+    smoothing: Positive = 1.0
 
     def weights(self, annotations: Annotations, gold: Gold | None) -> Weights:
         """Smoothed accuracy on gold."""

@@ -12,8 +12,8 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import ClassVar
 
+from ...core.params import Count
 from ...kinds.classes import Annotations
-from ..base import check_whole
 from ..gold import Gold
 from .base import VoteAggregator, Weights, refine
 
@@ -28,11 +28,7 @@ class IWMV(VoteAggregator):
     """
 
     name: ClassVar[str] = "iwmv"
-    max_iter: int = 100
-
-    def __post_init__(self) -> None:
-        super().__post_init__()
-        check_whole("max_iter", self.max_iter)
+    max_iter: Count = 100
 
     def weights(self, annotations: Annotations, gold: Gold | None) -> Weights:
         """K · accuracy - 1."""

@@ -16,8 +16,8 @@ from typing import ClassVar
 import numpy as np
 import numpy.typing as npt
 
+from ...core.params import Count
 from ...kinds.classes import Annotations
-from ..base import check_whole
 from ..gold import Gold
 from .base import VoteAggregator, Weights, refine
 
@@ -34,11 +34,7 @@ class LogOddsVote(VoteAggregator):
     """
 
     name: ClassVar[str] = "log_odds_vote"
-    max_iter: int = 100
-
-    def __post_init__(self) -> None:
-        super().__post_init__()
-        check_whole("max_iter", self.max_iter)
+    max_iter: Count = 100
 
     def weights(self, annotations: Annotations, gold: Gold | None) -> Weights:
         """Log odds of a right label, over chance."""

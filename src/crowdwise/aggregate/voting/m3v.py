@@ -16,9 +16,9 @@ from typing import ClassVar
 import numpy as np
 import numpy.typing as npt
 
+from ...core.params import Count, Positive
 from ...kinds.classes import Annotations
 from ...maths.ties import winners
-from ..base import check_number, check_whole
 from ..gold import Gold
 from ..moments.base import by_appearance
 from ..spectral.rank_one import natural_scale
@@ -38,13 +38,8 @@ class M3V(VoteAggregator):
     """
 
     name: ClassVar[str] = "m3v"
-    strength: float = 0.1
-    max_iter: int = 50
-
-    def __post_init__(self) -> None:
-        super().__post_init__()
-        check_number("strength", self.strength, above=0)
-        check_whole("max_iter", self.max_iter)
+    strength: Positive = 0.1
+    max_iter: Count = 50
 
     def weights(self, annotations: Annotations, gold: Gold | None) -> Weights:
         """Labels and weights in turn until the labels stay."""

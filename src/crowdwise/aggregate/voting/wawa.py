@@ -15,7 +15,7 @@ from typing import ClassVar
 
 from ...kinds.classes import Annotations
 from ..gold import Gold
-from .base import Ties, VoteAggregator, Weights, agreement, check_ties, consensus
+from .base import Ties, VoteAggregator, Weights, agreement, consensus
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -29,10 +29,6 @@ class Wawa(VoteAggregator):
 
     name: ClassVar[str] = "wawa"
     ties: Ties = "split"
-
-    def __post_init__(self) -> None:
-        super().__post_init__()
-        check_ties(self.ties)
 
     def weights(self, annotations: Annotations, gold: Gold | None) -> Weights:
         """Agreement with the majority, or with gold where it is known."""

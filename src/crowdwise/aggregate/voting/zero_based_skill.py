@@ -13,10 +13,10 @@ from typing import ClassVar
 
 import numpy as np
 
+from ...core.params import Count, NonNegative, PositiveShare
 from ...kinds.classes import Annotations
-from ..base import check_number, check_whole
 from ..gold import Gold
-from .base import Ties, VoteAggregator, Weights, agreement, check_ties, consensus, scores
+from .base import Ties, VoteAggregator, Weights, agreement, consensus, scores
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -30,17 +30,10 @@ class ZeroBasedSkill(VoteAggregator):
     """
 
     name: ClassVar[str] = "zero_based_skill"
-    max_iter: int = 100
-    tol: float = 1e-5
-    lr: float = 1.0
+    max_iter: Count = 100
+    tol: NonNegative = 1e-5
+    lr: PositiveShare = 1.0
     ties: Ties = "split"
-
-    def __post_init__(self) -> None:
-        super().__post_init__()
-        check_whole("max_iter", self.max_iter)
-        check_number("tol", self.tol, low=0)
-        check_number("lr", self.lr, above=0, high=1)
-        check_ties(self.ties)
 
     def weights(self, annotations: Annotations, gold: Gold | None) -> Weights:
         """Agreement with the weighted consensus, approached step by step."""

@@ -28,7 +28,7 @@ VOTE = ("task", "worker", "label")
 TRUTH = ("task", "label")
 TRUTH_OPTION = "--truth-columns (or --gold-columns)"
 # Taken when a column has just this name (numbers that nobody reckons with unasked), and only when they are named.
-TAKEN, NAMED = ("duration", "confidence"), ("weight", "gold", "source", "group")
+TAKEN, NAMED = ("duration", "confidence"), ("weight", "gold", "source", "group", "text", "url")
 ROLES = (*VOTE, "time", *TAKEN, *NAMED)
 
 

@@ -19,6 +19,7 @@ from typing import Any
 import torch
 from torch import Tensor, nn
 
+from ...core.params import NonNegative, Positive, PositiveShare
 from ..feeding.batch import CrowdBatch
 from ..feeding.crowd import Crowd
 from ..feeding.data import CrowdData
@@ -45,10 +46,10 @@ class COINNet(CrowdMethod):
         self,
         crowd: Crowd,
         *,
-        strength: float = 0.01,
-        volume: float = 0.01,
-        power: float = 0.4,
-        zeta: float = 1e-6,
+        strength: NonNegative = 0.01,
+        volume: NonNegative = 0.01,
+        power: PositiveShare = 0.4,
+        zeta: Positive = 1e-6,
         start: Start = "eye",
         scale: float = 1.0,
         sparse: bool | None = None,

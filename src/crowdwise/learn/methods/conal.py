@@ -19,7 +19,7 @@ import torch
 import torch.nn.functional as F
 from torch import Tensor, nn
 
-from ...core.errors import ParameterError
+from ...core.params import Count, NonNegative
 from ..feeding.batch import CrowdBatch
 from ..feeding.crowd import Crowd
 from ..method import CrowdMethod, Defaults, Output
@@ -42,15 +42,13 @@ class CoNAL(CrowdMethod):
         crowd: Crowd,
         *,
         n_features: int,
-        strength: float = 1e-5,
+        strength: NonNegative = 1e-5,
         form: Literal["logits", "softmax"] = "logits",
         scale: float = 2.0,
-        hidden: int = 128,
-        embedding: int = 20,
+        hidden: Count = 128,
+        embedding: Count = 20,
     ) -> None:
         super().__init__(crowd)
-        if form not in ("logits", "softmax"):
-            raise ParameterError(f"form must be logits or softmax, got {form!r}")
         self.strength, self.form = strength, form
         m, k = crowd.n_workers, crowd.n_classes
         self.common = nn.Parameter(scale * torch.eye(k))

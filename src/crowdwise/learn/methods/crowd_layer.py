@@ -43,8 +43,6 @@ class CrowdLayer(CrowdMethod):
         sparse: bool | None = None,
     ) -> None:
         super().__init__(crowd)
-        if kind not in ("mw", "vw", "vb", "vwb", "s"):
-            raise ParameterError(f"kind must be mw, vw, vb, vwb or s, got {kind!r}")
         if kind != "mw" and start != "eye":
             raise ParameterError(f"start={start!r} needs full matrices, kind='mw'; {kind!r} has none")
         m, k = crowd.n_workers, crowd.n_classes

@@ -12,6 +12,7 @@ from __future__ import annotations
 
 from torch import Tensor
 
+from ...core.params import NonNegative
 from ..feeding.batch import CrowdBatch
 from ..feeding.crowd import Crowd
 from ..method import CrowdMethod, Defaults, Output
@@ -33,7 +34,7 @@ class GeoCrowdNetF(CrowdMethod):
         self,
         crowd: Crowd,
         *,
-        strength: float = 0.01,
+        strength: NonNegative = 0.01,
         start: Start = "eye",
         scale: float = 1.0,
         sparse: bool | None = None,

@@ -12,6 +12,7 @@ from __future__ import annotations
 
 from torch import Tensor
 
+from ...core.params import NonNegative
 from ..feeding.batch import CrowdBatch
 from ..feeding.crowd import Crowd
 from ..method import CrowdMethod, Defaults, Output
@@ -25,7 +26,7 @@ class GeoCrowdNetW(CrowdMethod):
     name = "geo_crowd_net_w"
     defaults = Defaults(epochs=100, batch_size=100, lr=1e-3, worker_lr=1e-2, weight_decay=1e-4)
 
-    def __init__(self, crowd: Crowd, *, strength: float = 0.01, start: Start = "eye", scale: float = 1.0) -> None:
+    def __init__(self, crowd: Crowd, *, strength: NonNegative = 0.01, start: Start = "eye", scale: float = 1.0) -> None:
         super().__init__(crowd)
         self.strength = strength
         # Every worker's matrix is in every step's loss, so gradients are dense.

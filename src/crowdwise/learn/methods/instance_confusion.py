@@ -16,7 +16,7 @@ import torch
 import torch.nn.functional as F
 from torch import Tensor
 
-from ...core.errors import ParameterError
+from ...core.params import Count, NonNegative
 from ..feeding.batch import CrowdBatch
 from ..feeding.crowd import Crowd
 from ..method import CrowdMethod, Defaults, Output
@@ -39,13 +39,11 @@ class InstanceConfusion(CrowdMethod):
         crowd: Crowd,
         *,
         n_features: int,
-        strength: float = 0.01,
-        rank: int | None = None,
+        strength: NonNegative = 0.01,
+        rank: Count | None = None,
         sparse: bool | None = None,
     ) -> None:
         super().__init__(crowd)
-        if rank is not None and rank < 1:
-            raise ParameterError(f"rank must be at least 1, or None for full matrices, got {rank}")
         self.strength, self.rank = strength, rank
         self.random_start = rank is not None  # U begins at random, since U = V = 0 would never move
         m, k = crowd.n_workers, crowd.n_classes

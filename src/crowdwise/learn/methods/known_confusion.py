@@ -9,7 +9,7 @@ Patrini et al. 2017, arXiv:1609.03683 (forward correction), for every worker.
 
 from __future__ import annotations
 
-from typing import Any
+from typing import Annotated, Any
 
 import numpy as np
 import numpy.typing as npt
@@ -19,6 +19,7 @@ from torch import Tensor
 
 from ...core.errors import DataError, ParameterError
 from ...core.result import Result
+from ...core.rules import Note
 from ...core.vocabulary import lookup, quote
 from ..feeding.batch import CrowdBatch
 from ..feeding.crowd import Crowd
@@ -38,7 +39,7 @@ class KnownConfusion(CrowdMethod):
     defaults = Defaults(epochs=50, batch_size=64, lr=1e-3)
     matrices: Tensor
 
-    def __init__(self, crowd: Crowd, *, confusion: Any = None) -> None:
+    def __init__(self, crowd: Crowd, *, confusion: Annotated[Any, Note("a result or matrices")] | None = None) -> None:
         super().__init__(crowd)
         self.register_buffer("matrices", _matrices(confusion, crowd))
         self.heard = torch.ones_like(self.heard)  # every worker is known, with labels in training or without

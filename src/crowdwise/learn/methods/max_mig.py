@@ -12,13 +12,14 @@ from __future__ import annotations
 
 import math
 from collections.abc import Sequence
-from typing import Literal, get_args
+from typing import Annotated, Literal
 
 import torch
 from torch import Tensor, nn
 
-from ...aggregate.base import check_number
 from ...core.errors import ParameterError
+from ...core.params import Positive
+from ...core.rules import Proportions
 from ..feeding.batch import CrowdBatch
 from ..feeding.crowd import Crowd
 from ..method import CrowdMethod, Defaults, Output
@@ -45,13 +46,10 @@ class MaxMIG(CrowdMethod):
         crowd: Crowd,
         *,
         divergence: Divergence = "kl",
-        prior: Prior | Sequence[float] = "uniform",
-        smoothing: float = 1e-4,
+        prior: Prior | Annotated[Sequence[float], Proportions(within=1e-4)] = "uniform",
+        smoothing: Positive = 1e-4,
     ) -> None:
-        check_number("smoothing", smoothing, above=0)
         super().__init__(crowd)
-        if divergence not in ("kl", "chi2", "js"):
-            raise ParameterError(f"divergence must be kl, chi2 or js, got {divergence!r}")
         self.divergence = divergence
         self.floor = min(FLOOR, 0.1 / crowd.n_classes)
         self.table = WorkerTable(_vote_weights(crowd, smoothing))  # worker, class, label
@@ -116,7 +114,7 @@ def pair_term(pairs: Tensor, divergence: Divergence) -> Tensor:
     return torch.log1p(pairs) - math.log(2)
 
 
-def _vote_weights(crowd: Crowd, smoothing: float) -> Tensor:
+def _vote_weights(crowd: Crowd, smoothing: Positive) -> Tensor:
     """Eq. 2: log of each worker's label shares under the soft majority, over the tasks that he labelled."""
     counts = crowd.counts(crowd.soft_majority)
     return torch.log(counts / counts.sum(2, keepdim=True).clamp_min(1e-12) + smoothing)
@@ -126,12 +124,9 @@ def _class_prior(crowd: Crowd, prior: str | Sequence[float]) -> Tensor:
     k = crowd.n_classes
     if not isinstance(prior, str):
         given = torch.tensor([float(p) for p in prior])
-        if len(given) != k or not bool((given > 0).all()) or abs(float(given.sum()) - 1) > 1e-4:
+        if len(given) != k:
             raise ParameterError(f"prior must be {k} positive numbers that sum to 1, got {prior!r}")
         return given
-    if prior not in get_args(Prior):
-        known = ", ".join(get_args(Prior))
-        raise ParameterError(f"prior must be {known} or a probability for each class, got {prior!r}")
     if prior == "uniform" or not bool(crowd.labelled.any()):
         return torch.full((k,), 1 / k)
     share = crowd.soft_majority

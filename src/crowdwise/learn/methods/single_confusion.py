@@ -15,7 +15,7 @@ from typing import Literal
 import torch
 from torch import Tensor
 
-from ...core.errors import ParameterError
+from ...core.params import NonNegative
 from ..feeding.batch import CrowdBatch
 from ..feeding.crowd import Crowd
 from ..method import CrowdMethod, Defaults, Output
@@ -36,15 +36,13 @@ class SingleConfusion(CrowdMethod):
         self,
         crowd: Crowd,
         *,
-        strength: float = 0.01,
+        strength: NonNegative = 0.01,
         targets: Literal["each", "hard"] = "each",
         start: Start = "tanno",
         scale: float = 1.0,
         form: Literal["softmax", "softplus"] = "softplus",
     ) -> None:
         super().__init__(crowd)
-        if targets not in ("each", "hard"):
-            raise ParameterError(f"targets must be each or hard, got {targets!r}")
         self.strength, self.targets = strength, targets
         pooled = replace(crowd, n_workers=1, worker=torch.zeros_like(crowd.worker))  # the crowd as one worker
         self.table = ConfusionTable(starting_logits(pooled, start, scale=scale, form=form), form=form, sparse=False)

@@ -12,7 +12,7 @@ from typing import Literal
 
 from torch import Tensor
 
-from ...core.errors import ParameterError
+from ...core.params import Share
 from ..feeding.batch import CrowdBatch
 from ..feeding.crowd import Crowd
 from ..method import CrowdMethod, Defaults, Output
@@ -30,13 +30,9 @@ class SoftBootstrap(CrowdMethod):
     defaults = Defaults(epochs=50, batch_size=64, lr=1e-3)
 
     def __init__(
-        self, crowd: Crowd, *, beta: float = 0.95, detach: bool = False, targets: Literal["soft", "hard"] = "soft"
+        self, crowd: Crowd, *, beta: Share = 0.95, detach: bool = False, targets: Literal["soft", "hard"] = "soft"
     ) -> None:
         super().__init__(crowd)
-        if not 0 <= beta <= 1:
-            raise ParameterError(f"beta must lie in 0..1, got {beta}")
-        if targets not in ("soft", "hard"):
-            raise ParameterError(f"targets must be soft or hard, got {targets!r}")
         self.beta, self.detach = beta, detach
         self.targets: Literal["soft", "hard"] = targets
 

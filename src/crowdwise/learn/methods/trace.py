@@ -16,7 +16,7 @@ from typing import Literal
 import torch
 from torch import Tensor
 
-from ...core.errors import ParameterError
+from ...core.params import NonNegative
 from ..feeding.batch import CrowdBatch
 from ..feeding.crowd import Crowd
 from ..method import CrowdMethod, Defaults, Output
@@ -37,15 +37,13 @@ class Trace(CrowdMethod):
         self,
         crowd: Crowd,
         *,
-        strength: float = 0.01,
+        strength: NonNegative = 0.01,
         over: Literal["mean", "sum"] = "mean",
         start: Start = "tanno",
         scale: float = 1.0,
         form: Literal["softmax", "softplus"] = "softplus",
     ) -> None:
         super().__init__(crowd)
-        if over not in ("mean", "sum"):
-            raise ParameterError(f"over must be mean or sum, got {over!r}")
         self.strength, self.over = strength, over
         self.labels_per_task = float(crowd.weight.sum()) / max(int(crowd.labelled.sum()), 1) or 1.0
         # Every worker's trace is in every step's loss, so gradients are dense.
@@ -82,15 +80,13 @@ class LogTrace(CrowdMethod):
         self,
         crowd: Crowd,
         *,
-        strength: float = 0.5,
+        strength: NonNegative = 0.5,
         likelihood: Literal["bound", "marginal"] = "bound",
         start: Start = "eye",
         scale: float = 2.0,
         form: Literal["softmax", "softplus"] = "softmax",
     ) -> None:
         super().__init__(crowd)
-        if likelihood not in ("bound", "marginal"):
-            raise ParameterError(f"likelihood must be bound or marginal, got {likelihood!r}")
         self.strength, self.likelihood = strength, likelihood
         self.labels = max(float(crowd.weight.sum()), 1.0)
         self.table = ConfusionTable(starting_logits(crowd, start, scale=scale, form=form), form=form, sparse=False)

@@ -15,6 +15,7 @@ import torch
 from torch import Tensor
 
 from ...aggregate import registry
+from ...core.params import MethodName
 from ..em import EMMethod
 from ..feeding.crowd import Crowd
 from ..method import Defaults
@@ -30,7 +31,7 @@ class TwoStage(EMMethod):
     matrices: Tensor
 
     def __init__(
-        self, crowd: Crowd, *, aggregator: str = "hierarchical", params: Mapping[str, Any] | None = None
+        self, crowd: Crowd, *, aggregator: MethodName = "hierarchical", params: Mapping[str, Any] | None = None
     ) -> None:
         method = registry.method(aggregator, **(params or {}))
         super().__init__(crowd)

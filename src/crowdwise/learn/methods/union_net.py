@@ -16,7 +16,6 @@ import torch
 from torch import Tensor
 from torch.utils.checkpoint import checkpoint
 
-from ...core.errors import ParameterError
 from ..feeding.batch import CrowdBatch
 from ..feeding.crowd import Crowd
 from ..method import CrowdMethod, Defaults, Output
@@ -39,8 +38,6 @@ class UnionNet(CrowdMethod):
         self, crowd: Crowd, *, form: Literal["a", "b"] = "b", start: Start = "eye", scale: float | None = None
     ) -> None:
         super().__init__(crowd)
-        if form not in ("a", "b"):
-            raise ParameterError(f"form must be a or b, got {form!r}")
         self.form = form
         first = scale if scale is not None else {"a": 1.0, "b": 5.0}[form]
         # The normaliser takes in every worker, so gradients are dense.

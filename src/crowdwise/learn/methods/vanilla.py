@@ -13,7 +13,6 @@ from typing import Literal
 
 from torch import Tensor
 
-from ...core.errors import ParameterError
 from ..feeding.batch import CrowdBatch
 from ..feeding.crowd import Crowd
 from ..method import CrowdMethod, Defaults, Output
@@ -28,8 +27,6 @@ class Vanilla(CrowdMethod):
 
     def __init__(self, crowd: Crowd, *, targets: Literal["soft", "hard", "each"] = "soft") -> None:
         super().__init__(crowd)
-        if targets not in ("soft", "hard", "each"):
-            raise ParameterError(f"targets must be soft, hard or each, got {targets!r}")
         self.targets: Literal["soft", "hard", "each"] = targets
 
     def loss(self, out: Output, batch: CrowdBatch) -> dict[str, Tensor]:

@@ -19,7 +19,7 @@ from __future__ import annotations
 import torch
 from torch import Tensor
 
-from ...aggregate.base import check_number
+from ...core.params import PositiveShare
 from ..feeding.batch import CrowdBatch
 from ..feeding.crowd import Crowd
 from ..method import Output
@@ -35,8 +35,9 @@ class WeightedDoctorNet(DoctorNet):
     usual: Tensor
     turn: Tensor
 
-    def __init__(self, crowd: Crowd, *, n_features: int, rate: float = 0.05, sparse: bool | None = None) -> None:
-        check_number("rate", rate, above=0, high=1)
+    def __init__(
+        self, crowd: Crowd, *, n_features: int, rate: PositiveShare = 0.05, sparse: bool | None = None
+    ) -> None:
         super().__init__(crowd, n_features=n_features, sparse=sparse)
         self.rate = rate
         self._out: Output | None = None

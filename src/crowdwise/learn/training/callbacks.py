@@ -49,7 +49,8 @@ class TensorBoard:
         try:
             from torch.utils.tensorboard import SummaryWriter
         except ModuleNotFoundError:
-            raise MissingDependencyError("this tracker needs tensorboard: pip install 'crowdwise[torch]'") from None
+            need = "pip install 'crowdwise[tensorboard]'"
+            raise MissingDependencyError(f"this tracker needs tensorboard: {need}") from None
         self._writer: Any = SummaryWriter(str(folder))
 
     def epoch(self, history: History) -> None:

@@ -14,6 +14,7 @@ from torch.optim import Optimizer
 from torch.optim.lr_scheduler import LRScheduler
 
 from ...core.errors import ParameterError, TrainingError
+from ...core.params import Count, Whole, check_given
 from ..feeding.data import CrowdData
 from ..method import CrowdModel
 from ..optimizers import LazyAdam, make_optimizers, suit_tables
@@ -33,19 +34,19 @@ def train(
     data: CrowdData,
     *,
     optimizer: Optimizer | Sequence[Optimizer] | None = None,
-    epochs: int | None = None,
-    batch_size: int | None = None,
+    epochs: Count | None = None,
+    batch_size: Count | None = None,
     scheduler: LRScheduler | Sequence[LRScheduler] | None = None,
     scheduler_pace: Pace | None = None,
     criterion: Criterion | None = None,
-    patience: int | None = None,
+    patience: Count | None = None,
     callbacks: Sequence[Callback] = (),
     fabric: Any = None,
     folder: str | Path | None = None,
-    every: int | None = None,
+    every: Count | None = None,
     resume: bool = False,
-    stop_after: int | None = None,
-    seed: int = 0,
+    stop_after: Count | None = None,
+    seed: Whole = 0,
 ) -> History:
     """Train the model in place, leave it in evaluation mode, and return what happened.
 
@@ -57,13 +58,11 @@ def train(
     uninterrupted run. `stop_after` ends a training of `epochs` early, as if it were interrupted there.
     A launched Lightning `fabric` brings devices, precision and processes.
     """
+    asked = {"epochs": epochs, "batch_size": batch_size, "patience": patience, "every": every, "stop_after": stop_after}
+    check_given(train, {**asked, "seed": seed})
     defaults = model.method.defaults
     epochs = defaults.epochs if epochs is None else epochs
     size = (defaults.batch_size or max(len(data), 1)) if batch_size is None else batch_size
-    asked = {"epochs": epochs, "batch_size": size, "patience": patience, "every": every, "stop_after": stop_after}
-    for name, value in asked.items():
-        if value is not None and value < 1:
-            raise ParameterError(f"{name} must be at least 1, got {value}")
     if not bool(data.crowd.labelled.any()):
         raise ParameterError("none of the tasks has a label; there is nothing to learn from")
     processes = Solo(next(model.parameters()).device) if fabric is None else Shared(fabric)

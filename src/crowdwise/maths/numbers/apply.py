@@ -12,11 +12,11 @@ import numpy as np
 from .beliefs import Edges, Tables, blocks, moments, task_messages
 from .clamp import pulled
 from .fit import Fit
+from .gaussians.student import scaled
 from .linear import Linear, pairs
 from .rows import F8, I8, Rows
 from .scaling import Scale
 from .simple import trimmed_of
-from .student import scaled
 
 EXPANDED = 2_000_000  # rows of the tables without one worker, at a time
 

@@ -13,13 +13,14 @@ import numpy as np
 from .beliefs import Edges, Tables, messages
 from .clamp import clamped
 from .fit import Fit, held, known, outward, relative
-from .gaussian import gaussian
+from .gaussians.gaussian import gaussian
 from .rows import F8, Rows
 from .scaling import standardise
 from .simple import pooled_variance
 
 STEPS = 4.0 ** np.arange(-2, 3)  # variances in units of the pooled one
 GRID, MOST_GRID = 201, 801
+UNDAMPED = 10  # rounds
 # The tasks' prior variance in units of their means' variance. Fitted, it would follow workers who always say the same.
 WIDE = 4.0
 
@@ -34,13 +35,14 @@ def bayesian_iterative(
     debias: bool = True,
     bias: F8 | None = None,
     clamp: bool = True,
-    max_iter: int = 30,
+    max_iter: int = 60,
     tol: float = 1e-3,
 ) -> Fit:
     """Fit; `variances` and a task's `prior` (mean, variance) come from the answers' spread, `shares` are learnt.
 
     Workers' biases are taken off the answers first: `bias[worker]` in the answers' units, or, with `debias`, those of
-    `gaussian`. With `clamp` wild answers are pulled in, else they would stretch the grid. It stops when no worker's probability of a variance moves by more than `tol`.
+    `gaussian`. With `clamp` wild answers are pulled in, else they would stretch the grid. It stops when no worker's
+    probability of a variance moves by more than `tol`.
     """
     rows = rows.present()
     if bias is None and debias:
@@ -73,7 +75,9 @@ def bayesian_iterative(
         log_prior = -0.5 * (grid - mu) ** 2 / tau
         mean, variance, log_g = messages(edges, tables, say, log_prior, gold)
         total = np.log(np.maximum(share, 1e-300)) + worker_sums(log_g, edges.worker, rows.n_workers)
-        new, say = normalised(total), normalised(total[edges.worker] - log_g)
+        new, told = normalised(total), normalised(total[edges.worker] - log_g)
+        # Loops can make messages swing for ever: halfway between two swings they settle.
+        say = told if n_iter <= UNDAMPED else (say + told) / 2
         moved = float(np.abs(new - own)[heard].max(initial=0.0))
         own = new
         if moved < tol:

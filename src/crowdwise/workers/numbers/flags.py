@@ -10,8 +10,8 @@ import numpy.typing as npt
 
 from ...core.votes import Votes
 from ...kinds.numbers import Numbers
-from ...maths.numbers.copying import Copying
-from ...maths.numbers.quality import LEAST, Quality
+from ...maths.numbers.picture.copying import Copying
+from ...maths.numbers.picture.quality import LEAST, Quality
 from ...maths.numbers.rows import Rows
 from ..flags import Flag, examples
 from ..wording import amounts, number, said

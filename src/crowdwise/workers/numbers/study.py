@@ -17,8 +17,8 @@ from ...core.errors import DataError
 from ...core.result import Result
 from ...core.votes import Votes
 from ...kinds.numbers import Numbers
-from ...maths.numbers.quality import Quality, quality
-from ...maths.numbers.reliability import Reliability, reliability
+from ...maths.numbers.picture.quality import Quality, quality
+from ...maths.numbers.picture.reliability import Reliability, reliability
 from ...maths.numbers.rows import Rows
 from ...scoring.scored import Table
 from ..coefficient import Coefficient

@@ -13,7 +13,7 @@ from __future__ import annotations
 import torch
 from torch import Tensor
 
-from ....aggregate.base import check_number, check_whole
+from ....core.params import Count, NonNegative
 from ...em import EMMethod
 from ...feeding.crowd import Crowd
 from ...method import Defaults
@@ -29,9 +29,7 @@ class AggNet(EMMethod):
     matrices: Tensor
     pseudo: Tensor
 
-    def __init__(self, crowd: Crowd, *, smoothing: float = 0.01, inner: int = 1) -> None:
-        check_number("smoothing", smoothing, low=0)
-        check_whole("inner", inner, low=1)
+    def __init__(self, crowd: Crowd, *, smoothing: NonNegative = 0.01, inner: Count = 1) -> None:
         super().__init__(crowd)
         self.inner = inner
         self.register_buffer("pseudo", diagonal_matrix(crowd.n_classes, smoothing, smoothing), persistent=False)

@@ -19,14 +19,14 @@ from __future__ import annotations
 import torch
 from torch import Tensor
 
-from ....aggregate.base import check_number
+from ....aggregate.bayes.base import PriorCount
+from ....core.params import NonNegative, Share
 from ...feeding.batch import CrowdBatch
 from ...feeding.crowd import Crowd
 from ...method import CrowdMethod, Defaults, Output
 from ...simplex import diagonal_matrix, log_mean
 from ...tables import said_log_mean
 from ...training.processes import add_up, gather
-from .deep_mf import LEAST_PRIOR
 
 
 class BayesDGC(CrowdMethod):
@@ -49,17 +49,13 @@ class BayesDGC(CrowdMethod):
         self,
         crowd: Crowd,
         *,
-        prior_diagonal: float = 5.0,
-        prior_off: float = 2.0,
-        prior_class: float = 1.1,
+        prior_diagonal: PriorCount = 5.0,
+        prior_off: PriorCount = 2.0,
+        prior_class: PriorCount = 1.1,
         use_pi: bool = False,
-        tau: float = 1.0,
-        kappa: float = 0.7,
+        tau: NonNegative = 1.0,
+        kappa: Share = 0.7,
     ) -> None:
-        for name, value in (("diagonal", prior_diagonal), ("off", prior_off), ("class", prior_class)):
-            check_number(f"prior_{name}", value, low=LEAST_PRIOR)
-        check_number("tau", tau, low=0)
-        check_number("kappa", kappa, low=0, high=1)
         super().__init__(crowd)
         self.prior_class, self.use_pi, self.tau, self.kappa = prior_class, use_pi, tau, kappa
         self._score: Tensor | None = None

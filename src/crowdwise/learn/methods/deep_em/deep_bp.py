@@ -15,7 +15,8 @@ import numpy as np
 import torch
 from torch import Tensor
 
-from ....aggregate.bayes.belief_propagation import BeliefPropagation, Prior
+from ....aggregate.bayes.belief_propagation import BeliefPropagation, Damping, Prior
+from ....core.params import Count, NonNegative, Positive, PositiveShare, Share, Whole
 from ....maths.messages import Edges, Nodes, propagate
 from ...em import EMMethod
 from ...feeding.batch import CrowdBatch
@@ -46,17 +47,17 @@ class DeepBP(EMMethod):
         crowd: Crowd,
         *,
         prior: Prior = "one_coin",
-        prior_right: float = 2.0,
-        prior_wrong: float = 1.0,
-        hammer_accuracy: float = 0.95,
-        n_nodes: int | None = None,
-        n_samples: int = 400,
-        max_iter: int = 100,
-        tol: float = 1e-3,
-        damping: float = 0.0,
-        clip: float = 0.9,
+        prior_right: Positive = 2.0,
+        prior_wrong: Positive = 1.0,
+        hammer_accuracy: PositiveShare = 0.95,
+        n_nodes: Count | None = None,
+        n_samples: Count = 400,
+        max_iter: Count = 100,
+        tol: NonNegative = 1e-3,
+        damping: Damping = 0.0,
+        clip: Share = 0.9,
         loss_on_clipped: bool = False,
-        seed: int = 0,
+        seed: Whole = 0,
     ) -> None:
         super().__init__(crowd)
         self.inference = BeliefPropagation(

@@ -16,7 +16,9 @@ from __future__ import annotations
 import torch
 from torch import Tensor
 
-from ....aggregate.base import check_number
+from ....aggregate.bayes.base import PriorCount
+from ....core.errors import ParameterError
+from ....core.params import Share
 from ...em import EMMethod
 from ...feeding.batch import CrowdBatch
 from ...feeding.crowd import Crowd
@@ -24,9 +26,6 @@ from ...method import Defaults, Output
 from ...simplex import clip_simplex, diagonal_matrix, log_mean
 from ...tables import said_log_mean
 from ...training.sweep import Sweep
-
-# digamma runs off to minus infinity below.
-LEAST_PRIOR = 0.05
 
 
 class DeepMF(EMMethod):
@@ -40,9 +39,9 @@ class DeepMF(EMMethod):
     belief: Tensor
     prior: Tensor
 
-    def __init__(self, crowd: Crowd, *, prior_diagonal: float = 2.0, prior_off: float = 1.0, clip: float = 0.9) -> None:
-        check_number("prior_diagonal", prior_diagonal, low=LEAST_PRIOR)
-        check_number("prior_off", prior_off, low=LEAST_PRIOR)
+    def __init__(
+        self, crowd: Crowd, *, prior_diagonal: PriorCount = 2.0, prior_off: PriorCount = 1.0, clip: Share = 0.9
+    ) -> None:
         super().__init__(crowd)
         self.clip = check_clip(clip, crowd.n_classes)
         self.register_buffer("prior", diagonal_matrix(crowd.n_classes, prior_diagonal, prior_off), persistent=False)
@@ -66,5 +65,6 @@ class DeepMF(EMMethod):
 
 def check_clip(clip: float, n_classes: int) -> float:
     """The bound on the classifier's probabilities; with a single class there is nothing to bound."""
-    check_number("clip", clip, low=1 / n_classes if n_classes > 1 else 0, high=1)
+    if n_classes > 1 and clip < 1 / n_classes:
+        raise ParameterError(f"clip must be at least {1 / n_classes:g}, 1 / classes, got {clip!r}")
     return clip if n_classes > 1 else 1.0

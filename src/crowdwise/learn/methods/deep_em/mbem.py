@@ -16,8 +16,8 @@ import torch
 import torch.nn.functional as F
 from torch import Tensor
 
-from ....aggregate.base import check_number, check_whole
 from ....core.errors import ParameterError
+from ....core.params import Count, NonNegative
 from ...em import EMMethod
 from ...feeding.crowd import Crowd
 from ...method import Defaults
@@ -36,9 +36,7 @@ class MBEM(EMMethod):
     restarts = True
     matrices: Tensor
 
-    def __init__(self, crowd: Crowd, *, rounds: int = 2, smoothing: float = 0.01) -> None:
-        check_whole("rounds", rounds, low=1)
-        check_number("smoothing", smoothing, low=0)
+    def __init__(self, crowd: Crowd, *, rounds: Count = 2, smoothing: NonNegative = 0.01) -> None:
         super().__init__(crowd)
         self.rounds, self.smoothing = rounds, smoothing
         self.register_buffer("matrices", rows_to_one(crowd.counts(crowd.soft_majority) + smoothing))

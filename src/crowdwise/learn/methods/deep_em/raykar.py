@@ -11,11 +11,16 @@ Raykar et al. 2010, jmlr v11/raykar10a (two classes, Beta priors; here any numbe
 
 from __future__ import annotations
 
-from ....aggregate.base import check_number
+from typing import Annotated
+
+from ....core.params import Count
+from ....core.rules import AtLeast
 from ...feeding.crowd import Crowd
 from ...method import Defaults
 from ...simplex import diagonal_matrix
 from .agg_net import AggNet
+
+FromOne = Annotated[float, AtLeast(1)]
 
 
 class Raykar(AggNet):
@@ -27,9 +32,9 @@ class Raykar(AggNet):
     name = "raykar"
     defaults = Defaults(epochs=100, batch_size=64, lr=1e-2, weight_decay=1e-4)
 
-    def __init__(self, crowd: Crowd, *, prior_diagonal: float = 2.0, prior_off: float = 1.01, inner: int = 1) -> None:
-        check_number("prior_diagonal", prior_diagonal, low=1)
-        check_number("prior_off", prior_off, low=1)
+    def __init__(
+        self, crowd: Crowd, *, prior_diagonal: FromOne = 2.0, prior_off: FromOne = 1.01, inner: Count = 1
+    ) -> None:
         super().__init__(crowd, inner=inner)
         self.pseudo = diagonal_matrix(crowd.n_classes, prior_diagonal - 1, prior_off - 1)
         self.matrices = self._m_step(crowd)

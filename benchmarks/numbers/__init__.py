@@ -1,0 +1,1 @@
+"""Numeric answers: how near the estimates come to the truth, whether intervals cover, what it costs."""

@@ -1,0 +1,1 @@
+"""Matrices and tensors in factors."""
