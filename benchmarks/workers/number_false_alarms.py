@@ -24,7 +24,7 @@ from crowdwise.workers.numbers.flags import NUMBER_FLAGS
 from .. import DOCS
 from ..markdown import table, write_section
 
-WORKERS, SEEDS = 40, 250
+WORKERS, SEEDS = 40, 100
 COMMAND, SECTION = "python -m benchmarks.workers.number_false_alarms", "number-false-alarms"
 
 
