@@ -109,7 +109,7 @@ class NumberCoder(Coder):
         low, high = self.range
         for text, value in zip(self.texts, self._numbers(), strict=True):
             outside = value.is_infinite() | (value.abs() > LARGEST)
-            _refuse(text, outside, f"is no number that can be reckoned with (at most {LARGEST:g})")
+            _refuse(text, outside, f"is no number that can be used (at most {LARGEST:g})")
             if low is not None:
                 _refuse(text, value < low, f"is below the lowest value {low:g}")
             if high is not None:
