@@ -39,8 +39,15 @@ def workers(
     level: Level = None,
     order: Order = None,
     idle: Annotated[
-        float, typer.Option("--idle", help="A longer pause than so many seconds is a break.", metavar="S", min=0)
-    ] = 600.0,
+        float | None,
+        typer.Option(
+            "--idle",
+            help="A longer pause than so many seconds (600) is a break.",
+            metavar="S",
+            min=0,
+            show_default=False,
+        ),
+    ] = None,
     seed: Seed = 0,
     output: Annotated[
         Path | None, typer.Option("-o", "--output", help="Folder for the tables as CSV.", show_default=False)
@@ -61,7 +68,7 @@ def workers(
     grades = parse_grades(level, order)
     answers, result, known = obtain(votes, method, param, (gold, gold_columns), asked, seed, grades)
     with naming(votes, gold):
-        look = study(answers, result, gold=known, **grades, idle=idle)
+        look = study(answers, result, gold=known, **grades, **({} if idle is None else {"idle": idle}))
     if output is not None:
         write_tables(output, look.files(), force=force)
     if json:

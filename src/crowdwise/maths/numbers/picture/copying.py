@@ -86,6 +86,7 @@ def _chances(rows: Rows, fit: Fit, said: I8, by: I8) -> F8:
     mean = centre + fit.slope[worker] * (at - centre) + fit.bias[worker]
     # A value's chance here: how often the worker uses it, times how much likelier it is here than elsewhere.
     usual, wide = _overall(rows)
+    wide = np.maximum(wide, 1e-300)
     elsewhere = np.maximum(_normal(value, usual[worker], wide[worker]), 1e-12 / wide[worker])
     lift = np.maximum(_normal(value, mean, np.sqrt(noise**2 + spread)) / elsewhere, 1.0)
     codes = np.unique(rows.value, return_inverse=True)[1].ravel().astype(np.int64)
