@@ -235,7 +235,7 @@ KIND = Kind(
         "sentences": "crowdwise.scoring.sentences:sentences",
         "worker_rows": "crowdwise.workers.short:worker_rows",
         "calibrate": "crowdwise.scoring.calibrate:calibrate",
-        "flags": "crowdwise.workers.study:flags_of",
+        "flags": "crowdwise.workers.study:flag_classes",
         "show": "crowdwise.scoring.shown:show_classes",
         "inspect": "crowdwise.scoring.inspected:inspect_classes",
         "compare": "crowdwise.scoring.compare:compare_classes",

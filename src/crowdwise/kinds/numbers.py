@@ -249,6 +249,7 @@ KIND = Kind(
         "inspect": "crowdwise.scoring.inspected:inspect_numbers",
         "compare": "crowdwise.scoring.compare_numbers:compare",
         "evaluate": "crowdwise.scoring.evaluate_numbers:evaluate",
+        "flags": "crowdwise.workers.numbers.study:flag_numbers",
         "study": "crowdwise.workers.numbers.study:study_numbers",
         "page": "crowdwise.report.numbers.page:number_page",
         "plots": "crowdwise.plots.numbers:NumberPlots",

@@ -162,6 +162,11 @@ def study_classes(
 _ORDER = ("colluding", "adversarial", "constant", "random", "copying", "drift", "unknown")
 
 
+def flag_classes(annotations: Annotations, result: Result) -> list[Flag]:
+    """All flags of a fit of classes."""
+    return flags_of(Judgement(annotations, result))
+
+
 def flags_of(judgement: Judgement) -> list[Flag]:
     """All flags with an error rate: spammers, adversaries, colluders, copiers, drift, and who is unknown."""
     found = [*spammers.flags_of(judgement), *colluders.flags_of(judgement), *drift.flags_of(judgement)]

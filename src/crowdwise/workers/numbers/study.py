@@ -22,6 +22,7 @@ from ...maths.numbers.picture.reliability import Reliability, reliability
 from ...maths.numbers.rows import Rows
 from ...scoring.scored import Table
 from ..coefficient import Coefficient
+from ..flags import Flag
 from ..ranking import best_and_worst
 from ..short import bar
 from ..studied import Studied
@@ -114,6 +115,11 @@ def study_numbers(votes: Votes[Numbers], result: Result, *, gold: Any = None, id
         flags=number_flags(votes, list(zip(rows, seen, strict=True)), pace),
         speed=pace,
     )
+
+
+def flag_numbers(votes: Votes[Numbers], result: Result) -> list[Flag]:
+    """All flags of a fit of numbers."""
+    return study_numbers(votes, result).flags
 
 
 def _table(
