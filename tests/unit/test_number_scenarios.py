@@ -97,7 +97,7 @@ def test_the_command(tmp_path, crowdwise_cli):
 @pytest.mark.parametrize(
     ("options", "says"),
     [({"classes": 3}, "classes=3 does not go with numbers"), ({"features": 2}, "features=2 does not go with numbers"),
-     ({"labels": 9, "workers": 4}, "labels must be a whole number, from 1 to 4"),
+     ({"labels": 9, "workers": 4}, "labels=9 labels per task need as many different workers, got workers=4"),
      ({"tasks": 0}, "tasks"), ({"seed": -1}, "seed")],
 )  # fmt: skip
 def test_errors_name_the_value(options, says):
@@ -105,3 +105,13 @@ def test_errors_name_the_value(options, says):
         sim.scenario("numbers_plain", **options)
     with pytest.raises(cw.ParameterError, match="did you mean numbers_plain"):
         sim.scenario("numbers_plian")
+
+
+def test_workers_who_say_always_the_same_are_not_the_best():
+    from crowdwise.workers.short import number_rows
+
+    crowd = sim.scenario("numbers_constants", tasks=300, workers=30, seed=1)
+    constant = {name for name, kind in zip(crowd.votes.workers, crowd.kind, strict=True) if kind == "constant"}
+    _, rows = number_rows(cw.Combined().fit(crowd.votes), limit=len(constant))
+    assert not {row[0] for row in rows[: len(constant)]} & constant
+    assert {row[0] for row in rows[-len(constant) :]} == constant
