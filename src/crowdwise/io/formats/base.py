@@ -58,7 +58,8 @@ class Ask:
         """Refuse --columns for what this format does not let be named."""
         strange = [role for role in self.columns if role not in roles]
         if strange:
-            may = f"only {' and '.join(roles)} can be named" if roles else "no column can be named"
+            listed = " and ".join([", ".join(roles[:-1]), roles[-1]] if len(roles) > 1 else roles)
+            may = f"only {listed} can be named" if roles else "no column can be named"
             raise ParameterError(f"{where}: in this format {may} with --columns, got {', '.join(strange)}")
 
 
