@@ -100,9 +100,7 @@ start: the bound itself prefers it. 100 seeds, as in the paper."""
             )
         taken = at("adversary", "MF two-coin", failed)[-1]
         surer = all(m > b + 5 for m, b in zip(mf["excess"], bp["excess"], strict=True))
-        why = (
-            "started from the votes, it takes the spammer for an expert, whose coin decides every task"
-        )
+        why = "started from the votes, it takes the spammer for an expert, whose coin decides every task"
         return [
             judged("MF is surer than it is right, BP is not (confidence less accuracy, points)", "figure only", sure,
                    mf["excess"] + bp["excess"], surer),
