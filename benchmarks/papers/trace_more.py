@@ -150,7 +150,7 @@ class RealSkill(Experiment):
     title = "Figure 7: estimated against true skill of real workers (stand-in: LabelMe, Music)"
     about = """
 The cardiac views are private. Stand-in: the workers of LabelMe and Music with at least 20 labels. Estimated skill: the
-mean diagonal of the worker's learnt confusion matrix, as in the paper; true skill: the share of his labels that are
+mean diagonal of the worker's learnt confusion matrix, as in the paper; true skill: the share of their labels that are
 right. *r* is their correlation, *rank* that of the ranks, *gap* the mean absolute difference. 40 epochs at 1e-3, the
 confusions at 1e-2, the epoch kept is chosen by held-out labels."""
     seeds: ClassVar[dict[Scale, int]] = {"smoke": 1, "small": 10, "paper": 10}

@@ -56,7 +56,7 @@ def main() -> None:
     parser.add_argument("--quick", action="store_true", help="three small sets and two seeds; give -o too")
     parser.add_argument("--fresh", action="store_true", help="run every cell again")
     parser.add_argument("--keep-peer", action="store_true", help="keep crowd-kit's rows as the page has them")
-    parser.add_argument("--page", action="store_true", help="only write the page anew from its Parquet files")
+    parser.add_argument("--page", action="store_true", help="only write the page again from its Parquet files")
     options = parser.parse_args()
     os.environ.setdefault("CROWDWISE_THREADS", "1")
     names = ["bluebird", "wsd", "temp"] if options.quick else list(cw.datasets.FIRST)

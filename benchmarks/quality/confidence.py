@@ -42,7 +42,7 @@ BINS = 15
 
 @dataclass(frozen=True)
 class Row:
-    """How the default fared on one version of one set, under a table learnt without its family."""
+    """How the default did on one version of one set, under a table learnt without its family."""
 
     set: str
     version: str

@@ -40,7 +40,7 @@ def page(
     parts = [
         "# Aggregation: quality",
         "Written by `make bench-quality` (`python -m benchmarks.quality`); do not edit by hand. The rows behind it are "
-        "in [aggregation.parquet](aggregation.parquet) (fits), from which `--page` writes this page anew.\n",
+        "in [aggregation.parquet](aggregation.parquet) (fits), from which `--page` writes this page again.\n",
         table(["", "measured on"], [list(fact) for fact in facts]),
         first,
         "\n## What was run\nEvery registered method that needs no gold and every classification aggregator of "

@@ -46,7 +46,7 @@ def redundancy(names: list[str], seeds: int, *, fresh: bool) -> list[dict[str, A
 
 
 def others(names: list[str], kind: str, draws: int, *, fresh: bool) -> list[dict[str, Any]]:
-    """Rows of method, set and draw, tasks or workers drawn anew; only sets of at most LARGEST labels."""
+    """Rows of method, set and draw, tasks or workers drawn again; only sets of at most LARGEST labels."""
     small = [name for name in names if len(sets.load(name).annotations) <= LARGEST]
     jobs = [(name, draw) for name in small for draw in range(draws)]
     return [_cell(kind, method, name, 0, draw, fresh) for name, draw in jobs for method in contenders()]

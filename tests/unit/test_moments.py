@@ -99,7 +99,7 @@ def test_experts_make_multi_spa_exact():
     seen = population(confusion, prior)
     found, good = corners(seen, 3, 1.0)
     found = align(found, seen, good)
-    # The expert himself has no pure partner; everybody else has him.
+    # The expert alone has no pure partner; everybody else has the expert.
     np.testing.assert_allclose(found[1:], confusion[1:], atol=1e-9)
     exact = class_frequencies(confusion, seen, np.ones(8, dtype=bool))
     np.testing.assert_allclose(exact, prior, atol=1e-6)

@@ -48,8 +48,8 @@ def test_bias_correction_takes_away_what_estimating_adds():
         found.append(channel.mutual_information(counts.sum(axis=1) / n, table[None])[0])
     plain = float(np.mean(found))
     right = float(channel.mutual_information(prior, true[None])[0])
-    mended = float(channel.unbias(np.array([plain]), np.array([float(n)]), 3)[0])
-    assert abs(mended - right) < abs(plain - right) / 3
+    corrected = float(channel.unbias(np.array([plain]), np.array([float(n)]), 3)[0])
+    assert abs(corrected - right) < abs(plain - right) / 3
 
 
 def test_spammer_scores_of_extremes():

@@ -152,7 +152,7 @@ def test_learning_curve_is_a_rolling_mean():
     votes = timed(shift_at=60)
     result = cw.DawidSkene().fit(votes)
     curve = workers.learning_curve(votes, result, window=20).filter(pl.col("worker") == 0)
-    confirmed = Judgement(votes, result).confirmed[votes.worker == 0]  # his tasks are in time order
+    confirmed = Judgement(votes, result).confirmed[votes.worker == 0]  # their tasks are in time order
     assert curve["accuracy"][0] == pytest.approx(confirmed[:20].mean())
     assert curve["accuracy"][-1] == pytest.approx(confirmed[-20:].mean())
     assert curve["position"].to_list() == list(range(20, 121))

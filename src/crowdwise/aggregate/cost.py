@@ -1,4 +1,4 @@
-"""What a fit would cost, reckoned before it begins: who would ask for too much says so at once, and what would do.
+"""What a fit would cost, estimated before it begins: one that needs too much fails at once and says what would do.
 
 A posterior has tasks × classes cells. Methods with confusion matrices keep several tables of workers × classes² cells
 besides, and go through them in every step; with thousands of classes these, not the labels, are what a fit costs.

@@ -58,7 +58,7 @@ def drop_flagged(
     names: Collection[str] = REMOVED,
     orphans: Literal["keep", "drop"] = "keep",
 ) -> Removal:
-    """Leave out the workers who bear a flag of these `names`.
+    """Leave out the workers who have a flag of these `names`.
 
     A task whose every label would go is an orphan: its labels are kept (default) or dropped, and it is listed.
 
@@ -80,7 +80,7 @@ def drop_flagged(
     n = int(gone.sum())
     kept = annotations.take(~gone)
     before = annotations.ledger
-    if before.rows_used != len(annotations):  # a part of what was read: the ledger starts anew
+    if before.rows_used != len(annotations):  # a part of what was read: the ledger starts from zero
         before = Ledger(len(annotations), len(annotations))
     dropped = {**before.dropped, REASON: before.dropped.get(REASON, 0) + n}
     ledger = Ledger(before.rows_in, len(kept), dropped, before.notes)

@@ -70,7 +70,7 @@ def compare(
     with naming(votes, gold, truth), counting("compare") as watch:
         found = run(
             annotations,
-            method or None,  # None: all, but for those that would cost too much
+            method or None,  # None: all except those that would cost too much
             truth=answers,
             gold=known,
             seed=seed,

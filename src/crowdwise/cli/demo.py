@@ -141,7 +141,7 @@ def _whom_to_trust(crowd: Crowd, result: Result) -> None:
 
 
 def _adversary(crowd: Crowd, result: Result, out: Any) -> None:
-    """A consistent liar is useful once seen through: show what his labels really mean."""
+    """A consistent liar is useful once seen through: show what their labels really mean."""
     kinds = _kinds()
     assert result.confusion is not None
     worst = min((w for w in range(len(kinds)) if kinds[w] == "adversary"), key=lambda w: float(result.skill[w]))
@@ -149,6 +149,6 @@ def _adversary(crowd: Crowd, result: Result, out: Any) -> None:
     pairs = ", ".join(f"{true}→{said}" for true, said in enumerate(says) if true != said)
     out.print(
         f"\nWorker {result.workers[worst]} is an adversary: right {crowd.worker_table()['accuracy'][worst]:.0%} of the "
-        f"time, but predictable (true→said: {pairs}).\nMajority vote is misled by him; crowdwise reads his labels "
-        "through his confusion matrix."
+        f"time, but predictable (true→said: {pairs}).\nMajority vote is misled by them; crowdwise reads their labels "
+        "through their confusion matrix."
     )

@@ -61,7 +61,7 @@ def write_result(result: Result, folder: Path) -> None:
 
 
 def load(folder: Path) -> Result:
-    """Read a folder that `save` wrote; a stranger may have had it in between, so nothing in it is taken on trust."""
+    """Read a folder that `save` wrote; a stranger may have had it in between, so all of it is checked."""
     missing = [name for name in ALWAYS if not (folder / name).is_file()]
     if missing:
         raise DataError(f"{printable(str(folder))} is no saved result: {missing[0]} is missing")

@@ -18,7 +18,7 @@ from ..core.vocabulary import NUMERAL, Codes, as_series, lookup, quote, sorted_v
 from ..core.votes import frozen
 
 Mask = npt.NDArray[np.bool_]
-# More different whole numbers than this, close together, are seldom classes.
+# More different whole numbers than this, close together, are rarely classes.
 MANY = 12
 
 

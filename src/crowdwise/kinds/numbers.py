@@ -169,7 +169,7 @@ def told_by(header: Sequence[str]) -> Mapping[str, str] | None:
 
 
 def fits(column: pl.Series) -> bool:
-    """Whether a column holds numbers, or nothing but a few other texts."""
+    """Whether a column holds numbers, with at most a few other texts."""
     if column.dtype.is_numeric():
         return True
     if column.dtype != pl.String:

@@ -23,13 +23,13 @@ from .text import count, enough, number, percent, shown, span
 
 # The lower ends of the bands of confidence, the surest first.
 _BANDS = (0.99, SAFE, 0.7, 0.0)
-# Krippendorff's own bounds for his alpha.
+# The bounds that Krippendorff gives for alpha.
 _GOOD, _FAIR = 0.8, 0.667
 
 
 @dataclass(frozen=True)
 class Verdict:
-    """What is said first. `talk` holds (worker, what the flag means, evidence) of the gravest flags."""
+    """What is said first. `talk` holds (worker, what the flag means, evidence) of the most serious flags."""
 
     n_tasks: int
     n_safe: int
@@ -112,7 +112,7 @@ def agreement_in_words(coefficients: Sequence[Coefficient], answers: str = "labe
 
 
 def whom_to_talk_to(grave: Sequence[Flag], meanings: Mapping[str, str], at_most: int = 6) -> list[tuple[str, str, str]]:
-    """One line a worker, with their gravest flag."""
+    """One line a worker, with their most serious flag."""
     seen: dict[str, tuple[str, str, str]] = {}
     for flag in grave:
         seen.setdefault(

@@ -28,7 +28,7 @@ from .scored import Table
 F8 = npt.NDArray[np.float64]
 
 FILES = ("methods.csv", "agreement.csv", "tasks.csv")
-NO_FOLDS = "no held-out scores: {classes:,} classes are too many to foretell {labels:,} labels by"
+NO_FOLDS = "no held-out scores: {classes:,} classes are too many to predict {labels:,} labels by"
 SCORES = ("accuracy", "expected_accuracy", "macro_f1", "log_loss", "brier", "ece")
 
 
@@ -177,7 +177,7 @@ def _about_the_default(ran: list[Entry]) -> tuple[str, ...]:
         return ()
     return (
         f"{registry.DEFAULT}, the default, is number {better + 1} of {len(scores)} by held-out score. The score asks "
-        "how well a method foretells what workers say, which favours one sharp model; an average of several is less "
+        "how well a method predicts what workers say, which favours one sharp model; an average of several is less "
         "sharp on purpose, so that its confidence holds where a single model would be wrong. On sets with known truth "
         "this pays; --truth with some true labels shows what holds here",
     )

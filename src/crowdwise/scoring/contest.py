@@ -47,7 +47,7 @@ class Contest:
 
 @dataclass(frozen=True)
 class Entry:
-    """How one method fared; `reason` says why it could not run, and then nothing else is known."""
+    """How one method did; `reason` says why it could not run, and then nothing else is known."""
 
     method: str
     reason: str | None = None
@@ -64,8 +64,8 @@ class Entry:
 
 def run_one(contest: Contest, name: str) -> Entry:
     """Fit a method, score it on held-out annotations and, with truth, against it."""
-    if contest.everyone and (dear := too_dear(name, contest.annotations)) is not None:
-        return Entry(name, reason=dear)
+    if contest.everyone and (reason := too_dear(name, contest.annotations)) is not None:
+        return Entry(name, reason=reason)
     with warnings.catch_warnings(record=True) as caught:
         warnings.simplefilter("always", CrowdwiseWarning)
         try:

@@ -102,8 +102,8 @@ def _apart(votes: Votes[Numbers], result: Result) -> tuple[F8, F8]:
         floor = _STEADIEST * float(np.median(spread[heard])) if heard.any() else 0.0
         if not floor > 0:
             continue
-        foretold = centre + table.slope[who, j] * (value[votes.task] - centre) + table.bias[who, j]
-        gap = votes.answers.value[:, j] - foretold
+        predicted = centre + table.slope[who, j] * (value[votes.task] - centre) + table.bias[who, j]
+        gap = votes.answers.value[:, j] - predicted
         # A method that pulls wild answers in thinks their workers steadier than they are.
         seen = np.sqrt(
             np.bincount(who, weights=gap**2, minlength=votes.n_workers) / np.maximum(votes.labels_per_worker, 1)

@@ -28,11 +28,11 @@ NAMES = {
     "unknown": "too few labels to say anything",
     "coachable": "takes one class for another steadily, or is right far less often than the crowd: a word may help",
 }
-# Who bears one of these is left out by `drop_flagged` unless told otherwise: their labels tell nothing or mislead.
+# Who has one of these is left out by `drop_flagged` unless told otherwise: their labels tell nothing or mislead.
 REMOVED = ("constant", "random", "uninformative", "colluding")
 # Tasks named in a flag at most.
 EXAMPLES = 50
-# How many honest workers bear each flag in independent crowds: made by `python -m benchmarks.workers.false_alarms`.
+# How many honest workers get each flag in independent crowds: made by `python -m benchmarks.workers.false_alarms`.
 RATES = Path(__file__).with_name("false_alarms.json")
 
 
@@ -53,7 +53,7 @@ class Flag:
 
     @property
     def false_alarms(self) -> float | None:
-        """The share of honest workers who bore this flag in simulated crowds where nobody copied or guessed."""
+        """The share of honest workers who got this flag in simulated crowds where nobody copied or guessed."""
         flagged, honest = false_alarms(self.name, self.of)
         return None if flagged is None else flagged / honest
 
@@ -78,7 +78,7 @@ def _rates(kind: str) -> dict[str, Any]:
 
 
 def false_alarms(name: str, kind: str = "classes") -> tuple[int | None, int]:
-    """How many honest workers bore the flag of this name in independent crowds (None: not measured), of how many.
+    """How many honest workers got the flag of this name in independent crowds (None: not measured), of how many.
 
     >>> flagged, honest = false_alarms("copying")
     >>> flagged / honest < 0.001
@@ -100,7 +100,7 @@ def examples(votes: Votes[Any], tasks: npt.NDArray[Any]) -> tuple[Any, ...]:
 
 
 def flag_table(flags: Iterable[Flag]) -> pl.DataFrame:
-    """One row a flag: worker, flag, probability, p_value, false_alarms (the share of honest workers who bore it in
+    """One row a flag: worker, flag, probability, p_value, false_alarms (the share of honest workers who got it in
     simulated crowds), evidence, partners, tasks (both as text, by commas)."""
     flags = list(flags)
     return pl.DataFrame(

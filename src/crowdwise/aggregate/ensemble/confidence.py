@@ -9,11 +9,11 @@ that nobody named (floor), how far the pool is to be believed (level), and how m
 (slope). DOUBT is fixed: whatever a crowd says, something may be wrong with the task itself, so three labels that agree
 are not lightly called 90 % sure. The order of the classes stays, so no label changes. What else can be seen of a crowd
 without truth (density, agreement, spread over tasks and workers, held-out likelihood, disagreement of the members) was
-tried and foretells nothing on families of sets that were left out.
+tried and predicts nothing on families of sets that were left out.
 
 Crowds differ beyond what can be seen: some agree on what is wrong. So the expected accuracy of a data set has an
 interval as wide as the misses on sets left out, on the scale of log odds.
-`python -m benchmarks.quality.confidence --write` makes the table anew.
+`python -m benchmarks.quality.confidence --write` makes the table again.
 """
 
 from __future__ import annotations

@@ -65,7 +65,7 @@ def write_tasks(reading: Reading, path: Path) -> tuple[str, ...]:
 
 
 def names_only(control: Control) -> str:
-    """What to say where the tasks' own data are not at hand."""
+    """What to say where the tasks' own data are not there."""
     return (
         f"the control is called {control.from_name!r}, and a task's data hold its name as {OBJECT!r}; --original FILE, "
         "the export that the votes came from, brings back ids, data and control"

@@ -214,7 +214,7 @@ class Rows:
             )
 
     def rename_workers(self, names: Mapping[str, str]) -> None:
-        """Workers under other names; two that come to bear one name are one."""
+        """Workers under other names; two that get the same name are one."""
         self.sources = {names.get(worker, worker): source for worker, source in self.sources.items()}
         old = self._names["worker"]
         new: dict[str | None, int] = {}

@@ -55,7 +55,7 @@ def without_own(fit: Fit, rows: Rows) -> tuple[F8, F8]:
 
 
 def row_loglik(fit: Fit, rows: Rows) -> F8:
-    """log density of each answer, foretold from the other workers' answers of its task and its worker's own habits.
+    """log density of each answer, predicted from the other workers' answers of its task and its worker's own habits.
 
     NaN for methods without a variance.
     """

@@ -23,7 +23,7 @@ TAIL = 0.005
 
 
 def edges_of(answers: F8, estimates: F8) -> F8:
-    """Edges of the bars: one for each step of a scale, else equal ones over all but the outermost answers."""
+    """Edges of the bars: one for each step of a scale, else equal ones over all answers except the outermost."""
     steps = np.unique(answers)
     if 1 < len(steps) <= STEPS:
         gaps = np.diff(steps)

@@ -36,7 +36,7 @@ class Alone:
         return label_pairs(self.votes, min(PAIRS, MOST // int(np.prod(self.fit.score.shape[1:]))))
 
     def chance(self, first: I8, second: I8) -> F8:
-        """Two rows of one task bear the same label: the probability that one would, given the other and the labels of
+        """Two rows of one task have the same label: the probability that one would, given the other and the labels of
         all others, for workers who work alone; the harmonic mean of both directions."""
         out = np.empty(len(first))
         step = max(1, PART // int(np.prod(self.fit.score.shape[1:])))
@@ -65,7 +65,7 @@ class Alone:
         return _normal(score), np.maximum(said, 0.0)
 
     def matches(self, first: I8, second: I8) -> F8:
-        """The probability that two rows of one task bear one label, whatever it is, from the labels of all others."""
+        """The probability that two rows of one task have one label, whatever it is, from the labels of all others."""
         votes, fit = self.votes, self.fit
         a, b = votes.worker[first], votes.worker[second]
         belief, said = self._without_both(first, second)
@@ -80,7 +80,7 @@ class Alone:
         """The labels of a group one by one, on tasks where it met: the share of the labels before, on that task, that
         are the same, and the chance of the label for who works alone, knowing everybody's but those to come.
 
-        With `last`, his labels only, when all others of the group have spoken.
+        With `last`, their labels only, when all others of the group have spoken.
         """
         votes, fit = self.votes, self.fit
         rows = np.flatnonzero(np.isin(votes.worker, members))
@@ -109,7 +109,7 @@ class Alone:
 
 
 def alone(votes: Annotations, gold: F8, voice: F8) -> Alone:
-    """Fit to the annotations, from the votes on: gold[task, class] is nought where the class is not known."""
+    """Fit to the annotations, from the votes on: gold[task, class] is zero where the class is not known."""
     pair = votes.task.astype(np.int64) * max(votes.n_workers, 1) + votes.worker
     votes = votes.take(np.r_[True, pair[1:] != pair[:-1]]) if len(pair) else votes  # of repeats, the first
     task, worker, label = (x.astype(np.int64) for x in (votes.task, votes.worker, votes.label))

@@ -1,6 +1,6 @@
 """Who hands in another's answers? Copying weighed against working alone, over all tasks that workers share.
 
-A copier says what another said with probability c, and else what he would say alone:
+A copier says what another said with probability c, and else what they would say alone:
 
     P(label | the labels before) = (1 - c) · alone + c · share of the labels before that are the same
 

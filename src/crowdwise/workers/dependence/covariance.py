@@ -34,7 +34,7 @@ SHARE = 0.25
 
 @dataclass(frozen=True)
 class Signal:
-    """norm[worker] of his part in the common signal, whether he can be judged, whether he has none, and the cut."""
+    """norm[worker] of their part in the common signal, whether they can be judged or have none, and the cut."""
 
     norm: F8
     known: npt.NDArray[np.bool_]

@@ -23,8 +23,8 @@ SURE = 3.0
 
 @dataclass(frozen=True)
 class Following:
-    """Of each worker: how far the others confirm his labels beyond chance, a share, and its standard deviation; also
-    that of labels in the proportions that the others have: who said one class only may have had no occasion."""
+    """Of each worker: how far the others confirm their labels beyond chance, a share, and its standard deviation;
+    also that of labels in the proportions that the others have: who said one class only may have had no occasion."""
 
     beyond: F8
     error: F8
@@ -42,7 +42,7 @@ class Following:
 
 
 def follows_others(votes: Annotations, belief: F8) -> Following:
-    """How far each worker follows the others, given belief[row, class] without him."""
+    """How far each worker follows the others, given belief[row, class] without them."""
     m, k, who = votes.n_workers, votes.n_classes, votes.worker
     n = np.maximum(votes.labels_per_worker.astype(np.float64), 2.0)
     said = np.bincount(votes.cell, minlength=m * k).reshape(m, k) / n[:, None]  # worker, label

@@ -28,7 +28,7 @@ DRAWS = 200
 _CELLS = 10_000_000
 # Strengths tried: pseudo-labels a class behind the centre.
 STRENGTHS = (2.0, 5.0, 10.0, 20.0, 50.0, 100.0)
-# No skill is nearer to nought or one: its logit must exist.
+# No skill is nearer to zero or one: its logit must exist.
 EDGE = 1e-3
 
 

@@ -19,7 +19,7 @@ from .speed import Speed
 
 F8 = npt.NDArray[np.float64]
 
-# What the flags mean for people, the gravest first.
+# What the flags mean for people, the most serious first.
 NUMBER_FLAGS = {
     "constant": "gives one number whatever the task",
     "random": "the numbers do not follow what the others say",

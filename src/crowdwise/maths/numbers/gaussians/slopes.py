@@ -3,8 +3,8 @@
     answer = s_m y + b_m + noise,   y ~ N(mu, t²),   s_m ~ N(1, s_s²),   b_m ~ N(0, s_b²),   noise as in gaussian.py
 
 Variational EM over y, (s, b) and the precisions; mu, t² and the crowd's variances are fitted. A flat y would explode
-here (slopes near 0 send estimates anywhere), hence its prior. Only products s y are seen: at the end the scale of y is
-set so that sum q N s² = sum q N s, a weighted mean slope of one.
+here (slopes near 0 send estimates anywhere), so y has a prior. Only products s y are seen: at the end the scale of y
+is set so that sum q N s² = sum q N s, a weighted mean slope of one.
 """
 
 from __future__ import annotations

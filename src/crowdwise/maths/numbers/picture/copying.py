@@ -1,6 +1,6 @@
 """Two workers whose answers are the same far more often than their tasks and habits allow.
 
-What an independent worker would say of a task is foretold from the *others'* estimate of it, the worker's own spread,
+What an independent worker would say of a task is predicted from the *others'* estimate of it, the worker's own spread,
 and how often they use each value (people round to fives and tens, and love 0, 50 and 100); where a third worker said
 that very value, the value is the task's own and counts as likely. The number of equal answers of a pair is then at most
 binomial at the mean chance (Hoeffding 1956, doi:10.1214/aoms/1177728178).

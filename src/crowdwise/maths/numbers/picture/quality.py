@@ -1,6 +1,6 @@
 """A picture of each worker beside the others: bias, spread, slope, correlation, and flags with p-values.
 
-A worker is held against the estimates of their tasks without their own answers, so that nobody vouches for themselves.
+A worker is held against the estimates of their tasks without their own answers, so that nobody confirms themselves.
 """
 
 from __future__ import annotations
