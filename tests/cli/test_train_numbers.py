@@ -33,6 +33,7 @@ def numbers(tmp_path):
         }
     )
     frame.write_csv(tmp_path / "numbers.csv")
+    pl.DataFrame({"task": tasks, "value": 5 + 2 * x[:, 0]}).write_csv(tmp_path / "truth.csv")
     return tmp_path
 
 
@@ -52,6 +53,12 @@ def test_a_file_of_numbers_trains_a_regressor(numbers, crowdwise_cli):
     assert bias["ann"] < bias["bob"] < bias["cy"]
     assert json.loads((run / "ledger.json").read_text())["rows_used"] == 3 * N
     assert not (run / "checkpoints").exists()
+
+    code, out, err = crowdwise_cli("evaluate", run, "--truth", numbers / "truth.csv", "--json")
+    assert code == 0, err
+    scores = json.loads(out)
+    assert scores["n"] == N
+    assert scores["r2"]["value"] > 0.8
 
     code, out, err = crowdwise_cli("predict", run, numbers / "x.npz")
     assert code == 0, err

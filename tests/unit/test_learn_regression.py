@@ -107,10 +107,9 @@ def test_the_mean_worker_is_the_gauge(method):
     fitted = fitted_on(x, votes, method)
     with torch.no_grad():
         slope, bias = fitted.model_.method.lines()
-        trust = fitted.model_.method.trust()
-    share = trust / trust.sum(0)
-    np.testing.assert_allclose((share * slope).sum(0), 1, atol=1e-5)
-    np.testing.assert_allclose((share * bias).sum(0), 0, atol=1e-5)
+        by_slope, by_bias = (each / each.sum(0) for each in fitted.model_.method.trust())
+    np.testing.assert_allclose((by_slope * slope).sum(0), 1, atol=1e-5)
+    np.testing.assert_allclose((by_bias * bias).sum(0), 0, atol=1e-5)
 
 
 @every
@@ -200,9 +199,10 @@ def test_bias_slope_and_spread_are_found_again():
     x, votes, y = planted(400, slope=SLOPES, bias=BIASES, spread=SPREADS)
     fitted = CrowdRegressor("linear", epochs=60, lr=0.03).fit(x, votes)
     found = fitted.worker_table().sort("worker")
-    weight = SLOPES  # the mean worker counts those who follow the truth
-    slope = np.array(SLOPES) / np.average(SLOPES, weights=weight)
-    bias = np.array(BIASES) - slope * np.average(BIASES, weights=weight)
+    by_slope, by_bias = (each[:, 0].numpy() for each in fitted.model_.method.trust())
+    assert by_slope[0] > by_slope[1] > by_slope[2] > by_slope[3]  # who tells most counts most
+    slope = np.array(SLOPES) / np.average(SLOPES, weights=by_slope)
+    bias = BIASES - slope * np.average(BIASES, weights=by_bias) / np.average(slope, weights=by_bias)
     np.testing.assert_allclose(found["slope"], slope, atol=0.1)
     np.testing.assert_allclose(found["bias"], bias, atol=0.2)
     np.testing.assert_allclose(found["spread"][1:], SPREADS[1:], rtol=0.2)

@@ -4,8 +4,9 @@
     slope_w ~ N(1, slope_prior)     bias_w ~ N(0, bias_prior)     1 / variance_w ~ Gamma(a, a · noise)
 
 `gap` is how far the truth is from the net, `noise` the crowd's own variance; both, and the two prior variances, are
-fitted. A worker with one answer stays near the crowd. No worker is taken for more than 4 times as precise as the
-median: one who always says the same would otherwise be trusted without end.
+fitted. A worker with one answer stays near the crowd. Lines and truth share one scale, which answers cannot tell:
+slopes are held to a mean of one, workers counting by what their answers tell. No worker is taken for more than 4 times
+as precise as the median: one who always says the same would otherwise be trusted without end.
 """
 
 from __future__ import annotations
@@ -47,17 +48,27 @@ class Lines:
         return {f.name: getattr(self, f.name) for f in fields(self)}
 
 
-def mean_line(slope: Tensor, bias: Tensor, trust: Tensor) -> tuple[Tensor, Tensor]:
-    """slope, bias[part] of the mean worker, who counts each by trust[worker, part]; all alike where nobody has any."""
-    total = trust.sum(0)
-    share = torch.where(total > 0, trust / total.clamp_min(1e-30), 1 / max(len(trust), 1))
-    return (share * slope).sum(0), (share * bias).sum(0)
+Pair = tuple[Tensor, Tensor]  # of slope and bias
 
 
-def against(slope: Tensor, bias: Tensor, mean: tuple[Tensor, Tensor]) -> tuple[Tensor, Tensor]:
+def mean_line(line: Pair, trust: Pair) -> Pair:
+    """slope, bias[part] of the mean worker, who counts everybody's by trust[worker, part] in each; all alike where
+    nobody has any."""
+    by_slope, by_bias = (torch.where((total := each.sum(0)) > 0, each / total.clamp_min(1e-30), 1 / max(len(each), 1))
+                         for each in trust)  # fmt: skip
+    slope = (by_slope * line[0]).sum(0)
+    return slope, (by_bias * line[1]).sum(0) / _safe((by_bias * line[0]).sum(0) / _safe(slope))
+
+
+def _safe(slope: Tensor) -> Tensor:
+    """Something to divide by."""
+    return torch.where(slope.abs() > 1e-6, slope, torch.ones_like(slope))
+
+
+def against(line: Pair, mean: Pair) -> Pair:
     """slope, bias[worker, part] against what the mean worker would say: there the mean slope is 1, the mean bias 0."""
-    own = slope / torch.where(mean[0].abs() > 1e-6, mean[0], torch.ones_like(mean[0]))
-    return own, bias - own * mean[1]
+    own = line[0] / _safe(mean[0])
+    return own, line[1] - own * mean[1]
 
 
 def truth(lines: Lines, value: Tensor, crowd: NumberCrowd) -> tuple[Tensor, Tensor]:
@@ -95,6 +106,9 @@ def renew(lines: Lines, value: Tensor, crowd: NumberCrowd, *, slopes: bool = Tru
     seen = n[:, 0] > 0
     variance = torch.maximum(variance, variance[seen].median(0).values / CAP).clamp_min(SMALLEST)
     known, m = crowd.labelled, float(seen.sum())
+    if slopes:
+        say = n * slope.clamp_min(0.0) / variance
+        slope = slope / _safe((say * slope).sum(0) / say.sum(0).clamp_min(1e-30))
     return Lines(
         slope, bias, variance,
         gap=((mean - value.double())[known] ** 2 + spread[known]).mean(0).clamp_min(SMALLEST),

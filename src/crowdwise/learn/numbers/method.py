@@ -10,7 +10,7 @@ from torch import Tensor
 from ..method import Method, Output
 from ..training.sweep import Sweep
 from .crowd import NumberCrowd
-from .lines import Lines, against, mean_line
+from .lines import Lines, Pair, against, mean_line
 
 
 class NumberMethod(Method):
@@ -29,27 +29,28 @@ class NumberMethod(Method):
         """One output a part of an answer."""
         return "an answer is one number" if self.n_outputs == 1 else f"an answer has {self.n_outputs} numbers"
 
-    def raw(self) -> tuple[Tensor, Tensor]:
+    def raw(self) -> Pair:
         """slope, bias[worker, part] of every worker in the net's own numbers."""
         ones = self.heard.new_ones(self.n_workers, self.n_outputs)
         return ones, torch.zeros_like(ones)
 
-    def trust(self) -> Tensor:
-        """How much each worker counts in the mean worker: worker, part. By default the weight of their answers."""
-        return self.heard.expand(-1, self.n_outputs)
+    def trust(self) -> Pair:
+        """How much each worker counts in the mean worker's slope and bias: worker, part. By default by answers."""
+        heard = self.heard.expand(-1, self.n_outputs)
+        return heard, heard
 
-    def gauge(self) -> tuple[Tensor, Tensor]:
+    def gauge(self) -> Pair:
         """slope, bias[part] of the mean worker in the net's own numbers."""
-        return mean_line(*self.raw(), self.trust())
+        return mean_line(self.raw(), self.trust())
 
     def answer(self, out: Output) -> Tensor:
         """What the mean worker would say: B, part."""
         slope, bias = self.gauge()
         return slope * out.logits + bias
 
-    def lines(self) -> tuple[Tensor, Tensor]:
+    def lines(self) -> Pair:
         """slope, bias[worker, part] against what the mean worker would say."""
-        slope, bias = against(*self.raw(), self.gauge())
+        slope, bias = against(self.raw(), self.gauge())
         heard = self.heard > 0
         return torch.where(heard, slope, 1.0), torch.where(heard, bias, 0.0)
 

@@ -39,9 +39,10 @@ class HeldOutNumbers:
     def __call__(self, model: CrowdModel) -> float:
         """Score of the model as it is."""
         with torch.no_grad():
-            trust = cast("NumberMethod", model.method).trust().double().cpu()
-        mean = mean_line(self.lines.slope, self.lines.bias, trust)
-        slope, bias = against(self.lines.slope, self.lines.bias, mean)
+            by_slope, by_bias = (each.double().cpu() for each in cast("NumberMethod", model.method).trust())
+        own = self.lines.slope, self.lines.bias
+        mean = mean_line(own, (by_slope, by_bias))
+        slope, bias = against(own, mean)
         lines = replace(self.lines, slope=slope, bias=bias, gap=self.lines.gap * mean[0] ** 2)
         return explained(sweep_answers(model, self.data, self.device).cpu(), lines, self.held)
 

@@ -19,6 +19,7 @@ from torch import Tensor, nn
 from ...feeding.batch import CrowdBatch
 from ...method import Defaults, Output
 from ...numbers.crowd import NumberCrowd
+from ...numbers.lines import Pair
 from ...numbers.method import NumberMethod
 from ...tables import WorkerTable
 
@@ -55,7 +56,7 @@ class _Layer(NumberMethod):
         error = batch.label - slope * out.logits.index_select(0, batch.row) - bias
         return {"squared_error": batch.mean_over_labels((error**2).sum(1))}
 
-    def raw(self) -> tuple[Tensor, Tensor]:
+    def raw(self) -> Pair:
         """The lines of all workers."""
         slope, bias = super().raw()
         tables = self._table("s"), self._table("b")

@@ -1,7 +1,7 @@
 """Gaussian net: the truth lies around the net's number, and every worker has a bias, a slope and a spread.
 
     y ~ N(f(x), gap)        r_w ~ N(s_w y + b_w, sigma_w²)
-    minimise  -log N(r; s f(x) + b, diag(sigma²) + gap s sᵀ),  the truth integrated out, task by task
+    minimise  -2 log N(r; s f(x) + b, diag(sigma²) + gap s sᵀ) / unit,  the truth integrated out, task by task
 
 The net follows that loss by gradient. Before every epoch slopes, biases, spreads and the gap are found by some steps of
 EM, under priors that keep a worker with few answers near the crowd (`numbers/lines.py`). The gap is what makes answers
@@ -20,7 +20,7 @@ from ....core.params import Count, Positive
 from ...feeding.batch import CrowdBatch
 from ...method import Defaults, Output
 from ...numbers.crowd import NumberCrowd
-from ...numbers.lines import SHAPE, SMALLEST, Lines, settle
+from ...numbers.lines import SHAPE, SMALLEST, Lines, Pair, settle
 from ...numbers.method import NumberMethod
 from ...training.sweep import Sweep
 
@@ -38,6 +38,7 @@ class GaussianNet(NumberMethod):
     variance: Tensor
     gap: Tensor
     noise: Tensor
+    unit: Tensor
 
     def __init__(
         self, crowd: NumberCrowd, *, slopes: bool = True, prior_strength: Positive = SHAPE, inner: Count = 3
@@ -46,6 +47,7 @@ class GaussianNet(NumberMethod):
         self.slopes, self.prior_strength, self.inner = slopes, prior_strength, inner
         for name, value in Lines.start(crowd.n_workers, crowd.n_outputs).tensors().items():
             self.register_buffer(name, value.float())
+        self.register_buffer("unit", torch.full((crowd.n_outputs,), 2.0))
 
     def _lines(self) -> Lines:
         return Lines(**{name: getattr(self, name).double() for name in Lines.__dataclass_fields__})
@@ -58,6 +60,7 @@ class GaussianNet(NumberMethod):
         found = settle(self._lines(), own, self.crowd_of(sweep), steps, slopes=self.slopes, shape=self.prior_strength)
         for name, value in found.tensors().items():
             getattr(self, name).copy_(value)
+        self.unit.copy_(_pull(found, self.crowd_of(sweep)))
 
     def loss(self, out: Output, batch: CrowdBatch) -> dict[str, Tensor]:
         """-log p(answers of a task | x), by the matrix determinant lemma: no matrix is built."""
@@ -70,17 +73,19 @@ class GaussianNet(NumberMethod):
             for each in (rest**2 / variance, slope * rest / variance, slope**2 / variance, variance.log())
         )
         spent = square - lead**2 / (1 / gap + total) + torch.log1p(gap * total) + logs
-        return {"likelihood": batch.mean_over_tasks(0.5 * spent.sum(1))}
+        return {"likelihood": batch.mean_over_tasks((spent / self.unit.to(kind)).sum(1))}
 
-    def raw(self) -> tuple[Tensor, Tensor]:
+    def raw(self) -> Pair:
         """The lines of all workers."""
         return self.slope, self.bias
 
-    def trust(self) -> Tensor:
-        """Each worker once, for each has one bias, which the prior has drawn to the crowd where answers are few; but by
-        their slope, so that who does not follow the truth has no say in where it lies."""
-        told = (self.heard > 0) * self.slope.clamp_min(0.0)
-        return told if bool((told.sum(0) > 0).all()) else super().trust()
+    def trust(self) -> Pair:
+        """Slopes by what the answers tell of the truth. Biases each once, for each is one draw, which the prior has
+        pulled to the crowd where answers are few; but who does not follow the truth has no say in where it lies."""
+        follows = (self.heard > 0) * self.slope.clamp_min(0.0)
+        if not bool((follows.sum(0) > 0).all()):
+            return super().trust()
+        return self.heard * follows / self.variance, follows
 
     def model(self) -> Lines:
         """Lines, spreads and gap against what the mean worker would say; who was unseen has the crowd's spread."""
@@ -88,3 +93,14 @@ class GaussianNet(NumberMethod):
         variance = torch.where(self.heard > 0, self.variance, self.noise.expand_as(self.variance)).double()
         gap = (self.gap * mean**2).double().clamp_min(SMALLEST)
         return replace(self._lines(), slope=slope.double(), bias=bias.double(), variance=variance, gap=gap)
+
+
+def _pull(lines: Lines, crowd: NumberCrowd) -> Tensor:
+    """How hard a task's answers pull at the net, on the mean over tasks: part.
+
+    The loss is divided by it. It is then in units of a squared error, so that weight decay holds the net as it holds
+    that of other methods, and does not let go when the net comes nearer and the gap shrinks.
+    """
+    precision = crowd.weight[:, None] * (lines.slope**2 / lines.variance)[crowd.worker]
+    total = precision.new_zeros(crowd.n_tasks, precision.shape[1]).index_add_(0, crowd.task, precision)
+    return (total / (1 + lines.gap * total))[crowd.labelled].mean(0).clamp_min(SMALLEST)
