@@ -63,7 +63,7 @@ def compare(
         registry.card(name)
     if output is not None:
         refuse_to_overwrite(output, FILES, force)
-    annotations, known = load(votes, asked, gold, gold_columns)
+    annotations, known = load(votes, asked, gold, gold_columns, method[0] if method else None)
     chosen = method or registry.names(annotations.kind.name)
     tell_ledger(annotations.ledger)
     answers = asked.truth(truth, truth_columns)

@@ -93,7 +93,7 @@ def from_file(
     from ..audit.blind import blind_fit
 
     checked_method(method)
-    answers, known = load(votes, asked, *gold)
+    answers, known = load(votes, asked, *gold, method)
     chosen = chosen_method(method, answers, seed, param)
     if truth is not None:
         answers = with_classes_of(answers, truth)

@@ -140,8 +140,8 @@ class Asked:
     about_tasks: AboutTasks = None
     about_workers: AboutWorkers = None
 
-    def read(self, votes: str) -> Reading:
-        """The file, as it was asked for."""
+    def read(self, votes: str, likely: str | None = None) -> Reading:
+        """The file, as it was asked for; answers are of the `likely` kind where nobody says another."""
         from ..core.intake.columns import parse_columns
         from ..io.kind_of_columns import answer_roles
         from ..io.reading import read_all
@@ -157,6 +157,7 @@ class Asked:
             rejected=self.rejected.value,
             missing=tuple(self.missing or ()),
             kind=self.kind,
+            likely=likely,
             about_tasks=self.about_tasks,
             about_workers=self.about_workers,
         )

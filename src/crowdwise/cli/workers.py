@@ -102,7 +102,7 @@ def obtain(
         checked_grades(answers, grades)
         return answers, run.result, asked.truth(*gold)
     checked_method(method)
-    answers, known = load(votes, asked, *gold)
+    answers, known = load(votes, asked, *gold, method)
     chosen = chosen_method(method, answers, seed, param)
     tell_ledger(answers.ledger)
     with progress(chosen.name) as callback, naming(votes, gold[0]):

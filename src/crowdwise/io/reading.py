@@ -87,6 +87,7 @@ def read_all(
     unknown_classes: UnknownClasses = "error",
     missing: Sequence[str] = (),
     kind: str | None = None,
+    likely: str | None = None,
     order: Sequence[Any] | None = None,
     about_tasks: Any = None,
     about_workers: Any = None,
@@ -96,7 +97,8 @@ def read_all(
     `question`, `multiple`, `predictions` and `rejected` are for exports of labelling tools: which control, what to do
     with several labels in one answer ("join" makes "a|b" a class), whether models' predictions are votes, and whether
     assignments that the requester rejected stay in. `missing` lists values that stand for nothing, such as R's "NA".
-    `kind` says what kind of answers these are ("classes", "numbers"); without it the columns tell. `order` names the
+    `kind` says what kind of answers these are ("classes", "numbers"); without it the columns tell, or, where they leave
+    it open, the `likely` kind is meant (the one that a method takes). `order` names the
     classes from the lowest to the highest, where they have an order. `about_tasks` and `about_workers` are files or
     frames with a row a task or worker, which then travel with the votes.
     """
@@ -104,12 +106,12 @@ def read_all(
         raise ParameterError(f"format must be one of {', '.join(FORMATS)}, got {format!r}")
     if kind is None and (classes is not None or order is not None):
         kind = FALLBACK
-    ask = Ask(question, columns or {}, multiple, predictions, rejected, missing, kind)
+    ask = Ask(question, columns or {}, multiple, predictions, rejected, missing, kind or likely)
     if format == "snorkel" or (format is None and str(path).endswith(".npy")):
         matrix = with_about(read_snorkel(path, columns, classes), tasks=about_tasks, workers=about_workers)
         return Reading(matrix, "snorkel", "the file's name ends in .npy")
     where, name, why, chosen, found = _find(path, format, ask)
-    record = kinds.get(kind or found.kind)
+    record = kinds.get(kind or likely or found.kind)
     _take_as(found, record, where)
     own = {"classes": classes, "order": order}
     if unknown_classes != "error":
