@@ -13,7 +13,6 @@ import numpy as np
 import pytest
 
 import crowdwise as cw
-from crowdwise.aggregate import skills
 from crowdwise.core.errors import CostWarning
 from crowdwise.engine import selection, thin
 from crowdwise.engine.selection import held_out
@@ -198,7 +197,6 @@ def test_readings_without_their_table_are_the_same(monkeypatch, weighted):
     with_table = found()
     monkeypatch.setattr(thin, "is_thin", lambda _: True)
     monkeypatch.setattr(selection, "is_thin", lambda _: True)
-    monkeypatch.setattr(skills, "is_thin", lambda _: True)
     monkeypatch.setattr(thin, "BLOCK", 40)
     for left, right in zip(with_table, found(), strict=True):
         np.testing.assert_allclose(left, right, rtol=1e-9)
