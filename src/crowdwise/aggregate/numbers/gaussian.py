@@ -22,9 +22,9 @@ class Gaussian(NumberAggregator):
     prior of each worker's own, which constant workers can capture.
 
     >>> import crowdwise as cw
-    >>> votes = cw.number_votes([1, 1, 2, 2], ["a", "b", "a", "b"], [2, 3, 5, 6])
-    >>> Gaussian().fit(votes).mean.round(2).tolist()
-    [2.5, 5.5]
+    >>> crowd = cw.simulate.scenario("numbers_plain", tasks=60, workers=9, labels=4, seed=1)
+    >>> round(cw.evaluate(Gaussian().fit(crowd.votes), crowd.truth_table()).pearson, 2)
+    0.94
     """
 
     name: ClassVar[str] = "gaussian"
