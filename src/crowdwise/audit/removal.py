@@ -62,7 +62,8 @@ def drop_flagged(
 
     A task whose every label would go is an orphan: its labels are kept (default) or dropped, and it is listed.
 
-    >>> votes = Annotations.from_arrays([1, 1, 2], [*"aba"], [*"xyx"])
+    >>> import crowdwise as cw
+    >>> votes = cw.Annotations.from_arrays([1, 1, 2], [*"aba"], [*"xyx"])
     >>> out = drop_flagged(votes, [Flag("a", "random")])
     >>> out.workers, out.n_labels, out.orphans
     (('a',), 1, (2,))
