@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
+from typing import ClassVar
 
 import numpy as np
 import polars as pl
@@ -18,6 +19,9 @@ from crowdwise.core.vocabulary import lookup
 from crowdwise.core.votes import frozen
 from crowdwise.kinds.describe import common
 from crowdwise.scoring.scored import Scored, Table
+from crowdwise.workers.coefficient import Coefficient
+from crowdwise.workers.flags import Flag
+from crowdwise.workers.studied import Studied
 
 
 def between(a, b):
@@ -145,11 +149,27 @@ class Off(Scored):
         return dict(vars(self))
 
 
-def evaluate(found, truth, *, resamples=0, seed=0):
+def evaluate(found, truth, *, told=None, resamples=0, seed=0):
     table = truth_table(truth, ("angle",), like=("label",))
     at, known = lookup(found.tasks, table["task"])
     true = table["angle"].cast(pl.Float64).to_numpy()[known]
     return Off(int(known.sum()), float(between(found.estimate.angle[at[known]], true).mean()))
+
+
+class AngleStudy(Studied):
+    meanings: ClassVar = {"astray": "points elsewhere than the others"}
+
+    def worker_tables(self, ends):
+        rows = [[str(w), f"{off:.1f}"] for w, off in self.quality.select("worker", "off").iter_rows()]
+        return [Table("Steadiness", ["worker", "off"], sorted(rows, key=lambda row: float(row[1])))]
+
+
+def study(votes, result, *, gold=None):
+    off = result.picture.off
+    flags = [Flag(w, "astray", evidence=f"{o:.0f} degrees off", of="angles")
+             for w, o in zip(votes.workers, off, strict=True) if o > 45]  # fmt: skip
+    close = Coefficient("closeness", float(np.cos(np.deg2rad(off.mean()))))
+    return AngleStudy(votes=votes, result=result, quality=result.worker_table(), agreement=[close], flags=flags)
 
 
 KIND = (
@@ -167,6 +187,7 @@ KIND = (
             "estimate": Directions,
             "picture": Steadiness,
             "evaluate": evaluate,
+            "study": study,
             "sentences": lambda votes, result: [result.estimate.summary()],
             "worker_rows": lambda result: (["worker", "off"], [[str(w), f"{o:.1f}"] for w, o in
                                            zip(result.workers, result.picture.off, strict=True)]),

@@ -26,7 +26,7 @@ from .page import PAGE
 FLOOR = 2 * 0.35 * 0.65 / 200
 KEY = ("method", "setting", "seed", "images", "epochs")
 FAST, MIDDLE, PAPER = 1e-2, 3e-3, 1e-3  # learning rates of the confusions
-# Learner, rate, settings; of several settings the one that best foretells the held-out labels counts, not the truth.
+# Learner, rate, settings; of several settings the one that best predicts the held-out labels counts, not the truth.
 METHODS: dict[str, tuple[str, float, tuple[dict[str, Any], ...]]] = {
     "vanilla": ("vanilla", FAST, ({},)),
     "ccem": ("ccem", FAST, ({},)),
@@ -60,7 +60,7 @@ def one(method: str, rate: float, params: dict[str, Any], seed: int, images: int
 
 
 def best(runs: Runs, method: str, seed: int, images: int, epochs: int) -> dict[str, Any]:
-    """The setting that foretells best."""
+    """The setting that predicts best."""
     learner, rate, settings = METHODS[method]
     found = []
     for params in settings:
@@ -90,7 +90,7 @@ def main() -> None:
     body = (
         f"{args.images:,} training images, Tanno et al.'s convolutional net, at most {args.epochs} epochs, the epoch "
         f"chosen by the labels of 10 % of the tasks, {args.seeds} seeds; learning rate 1e-3, of the confusions 1e-2 "
-        "(trace takes λ = .001, .01 or .1, whichever foretells the held-out labels better), 3e-3 (λ = .01 or .1) or, "
+        "(trace takes λ = .001, .01 or .1, whichever predicts the held-out labels better), 3e-3 (λ = .01 or .1) or, "
         "as in the paper, 1e-3 (λ = .01). The mean confusion is diagonally "
         "dominant (flips are drawn again until it is). CM error × 100, of all workers and of the worst; counting the "
         f"true classes of the labels would leave {100 * FLOOR * 10_000 / args.images:.2f}.\n\n"

@@ -33,7 +33,7 @@ PUBLISHED = {"labelme": {"max_mig": 86.42, "agg_net": 85.20, "crowd_layer": 83.6
 
 ABOUT = """Test accuracy in per cent over {seeds} seeds. MLP of 128 with dropout .5, Adam 1e-3 for net and workers,
 batches of 64, at most 40 epochs, on Music 120. 15 % of the labelled tasks are kept aside; the epoch kept is the one
-that best foretells their labels. *refit*: trained again on all tasks for as many epochs (`refit=True`). *truth*:
+that best predicts their labels. *refit*: trained again on all tasks for as many epochs (`refit=True`). *truth*:
 trained on the truth; *said*: on the truth where somebody said it and on hierarchical's label where nobody did, so the
 best that choosing among labels could do; *oracle*: on the labels with the workers' true confusions, counted under the
 truth (`known_confusion`). *train*: accuracy of the posterior of the training tasks (features and labels together).

@@ -46,19 +46,19 @@ epoch, trained again on all answers (`refit=True`). Adam, at most {epochs} epoch
 regression on the same features, its penalty ({ridges}) by five folds of its own training target. The third ridge has as
 its target what the lines of `gaussian_net` make of the answers without a net."""
 
-TRIED = """**What was tried.** Nothing was chosen by the test truth. Before this search there were some single fits and two
-smaller searches, both given up part of the way: one with words of at least 3 reviews, more epochs and smaller steps (too
-slow), one with this grid and an earlier `gaussian_net`. Their scores on held-out answers, and planted crowds, led to
-three changes of the method: scores are judged against the method's own mean worker, slopes are held to a mean of one,
-the loss has the unit of a squared error. The second had trained three nets for the table when it was stopped; their
-figures were not read. The ridges were run twice, the second time with penalties below 0.3, the best and then smallest;
-it stayed the best. Some of the methods' settings above are at the edge of their grid, too; those were left as they are,
-for by then the table had been seen.
+TRIED = """**What was tried.** Nothing was chosen by the test truth. Before this search there were some single fits and
+two smaller searches, both given up part of the way: one with words of at least 3 reviews, more epochs and smaller steps
+(too slow), one with this grid and an earlier `gaussian_net`. Their scores on held-out answers, and planted crowds, led
+to three changes of the method: scores are judged against the method's own mean worker, slopes are held to a mean of
+one, the loss has the unit of a squared error. The second had trained three nets for the table when it was stopped;
+their figures were not read. The ridges were run twice, the second time with penalties below 0.3, the best and then
+smallest; it stayed the best. Some of the methods' settings above are at the edge of their grid, too; those were left as
+they are, for by then the table had been seen.
 
-**What this does not show.** The workers' numbers of the crowd layers learn at the net's own rate, which was not searched:
-with `mlp` they take about a hundred steps of 0.001, so that biases hardly leave zero and `crowd_layer_b` is nearly
-`mean_target`. A rate of their own (`worker_lr`) may well serve them better. `gaussian_net` has its workers from EM and
-needs none. It was measured without slopes, as the held-out answers chose; its default has them."""
+**What this does not show.** The workers' numbers of the crowd layers learn at the net's own rate, which was not
+searched: with `mlp` they take about a hundred steps of 0.001, so that biases hardly leave zero and `crowd_layer_b` is
+nearly `mean_target`. A rate of their own (`worker_lr`) may well serve them better. `gaussian_net` has its workers from
+EM and needs none. It was measured without slopes, as the held-out answers chose; its default has them."""
 
 
 @dataclass(frozen=True, eq=False)

@@ -9,7 +9,7 @@ import numpy as np
 
 from crowdwise.maths import numbers
 from crowdwise.maths.numbers import Rows
-from crowdwise.maths.numbers.passes import Message, Space
+from crowdwise.maths.numbers.gaussians.passes import Message, Space
 
 TASKS, WORKERS, ANSWERS = 200_000, 10_000, 1_000_000
 

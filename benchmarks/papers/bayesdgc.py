@@ -104,7 +104,7 @@ class Sentences(_Fractions):
     name = "bayesdgc_sentences"
     title = "Figures 3 and 4, a real crowd (stand-in: film-review sentences)"
     about = """
-The paper's images with Fisher vectors are not at hand. Stand-in: 1,500 sentences of film reviews (as many as its second
+The paper's images with Fisher vectors are missing. Stand-in: 1,500 sentences of film reviews (as many as its second
 set has images), drawn by the seed, with all their votes (sentpol_text, 5.5 a sentence, 203 workers), described by 100
 directions of their TF-IDF. Of the votes a share from 10 % to 100 % is seen; sentences without any count too, and there
 only the classifier knows anything. Classes are even here, see the other experiment for rare ones. BayesDGC with its own

@@ -113,7 +113,7 @@ intervals over seeds."""
 
 
 def ahead(rows: pl.DataFrame, x: str, other: str, best: str = "BP one-coin") -> Claim:
-    """`best` at or above `other` at every point, in the paired mean over seeds, but for two standard errors."""
+    """`best` at or above `other` at every point, in the paired mean over seeds, within two standard errors."""
     text = f"{best} at least as good as {other} at every point (gap in points)"
     if not {best, other} <= set(rows["method"]):
         return judged(text, "figure only", "", [], False)

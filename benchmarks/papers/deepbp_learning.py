@@ -25,9 +25,9 @@ METHODS = ("MV", "crowd_layer", "bayes_dgc", "deep_mf", "deep_bp")
 SLOW = 2e-5  # slower than inference, as in the paper
 NODES = 40  # of the one-coin integral where a spammer labels everything; exact would be 500, no label differs
 SCALED = """
-Scaled: Dogs vs. Cats is not at hand; CIFAR-10's cats and dogs stand in, described by features that no label has touched
+Scaled: Dogs vs. Cats is missing; CIFAR-10's cats and dogs stand in, described by features that no label has touched
 (k-means over patches), with a layer of 128 ReLUs; full batches, 100 rounds of Adam at 2e-5 (the paper: 200 at 1e-4 on a
-convolutional net; with 1,600 features, at 5e-5 and above, the classifier knows its first targets by heart before
+convolutional net; with 1,600 features, at 5e-5 and above, the classifier has learnt its first targets by heart before
 inference has settled and its clipped say holds every method there: mean field then does not collapse). The rate was
 picked with the accuracy of the labels in view, as the one where mean field fails as published. *labels*:
 accuracy of the posterior of the 1,000 training tasks, for MV the vote itself; *classifier*: on 1,000 test images, for

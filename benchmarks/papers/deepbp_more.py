@@ -96,7 +96,7 @@ class Budget(Experiment):
     about = (
         """
 2,000 labels in all: N = 2,000 / l tasks with l labels each, workers ~ Beta(2, 1) with four labels each, known to the
-models. The figure's second half, on faces, is not repeated: that set is not at hand."""
+models. The figure's second half, on faces, is not repeated: that set is missing."""
         + SCALED
     )
     seeds: ClassVar[dict[Scale, int]] = {"smoke": 1, "small": 10, "paper": 50}

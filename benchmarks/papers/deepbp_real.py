@@ -41,7 +41,7 @@ def spammers(name: str) -> pl.DataFrame:
     found = right.group_by("worker").agg(
         pl.len().alias("labels"),
         pl.col("right").mean().alias("accuracy"),
-        pl.max_horizontal(pl.col("label").mean(), 1 - pl.col("label").mean()).alias("share of his usual answer"),
+        pl.max_horizontal(pl.col("label").mean(), 1 - pl.col("label").mean()).alias("share of their usual answer"),
     )
     return found.filter((pl.col("labels") >= votes.n_tasks / 2) & (pl.col("accuracy") <= 0.6)).sort("labels")
 
@@ -133,9 +133,9 @@ class Real(Experiment):
     paper = "deepBP"
     title = "Figure 5: a real crowd with features (stand-in: film-review sentences)"
     about = """
-The faces of the paper are not at hand. Stand-in: sentences of film reviews with real votes (sentpol_text), described by
+The faces of the paper are missing. Stand-in: sentences of film reviews with real votes (sentpol_text), described by
 100 directions of their TF-IDF (no label touches them). Per seed 500 sentences for training; every worker keeps four of
-his labels on them at most, as in the paper; 1,000 other sentences test the classifier. Panel noise: features under
+their labels on them at most, as in the paper; 1,000 other sentences test the classifier. Panel noise: features under
 Gaussian noise of so many of their own deviations, in place of a blur, models believe in Beta(1, .5). Panel spammers:
 so many who label all 500 by a coin, models believe in Beta(2, 1.3). A layer of 128 ReLUs, full batches, 100 rounds at
 3e-4; *labels* of tasks that have one."""
@@ -199,7 +199,7 @@ so many who label all 500 by a coin, models believe in Beta(2, 1.3). A layer of 
 
 
 def _sparse(tasks: Any, rng: np.random.Generator, n_spammers: int) -> cw.Annotations:
-    """Four labels a worker on these tasks, drawn anew for each seed, and spammers who label all of them."""
+    """Four labels a worker on these tasks, drawn again for each seed, and spammers who label all of them."""
     found = sentences()
     inside = np.flatnonzero(np.isin(found.task, tasks))
     inside = rng.permutation(inside)

@@ -28,7 +28,7 @@ class WorstCases(Experiment):
     about = """
 The crowd of Figure 3 a: Beta(2, 1) on the (3, 4)-regular graph and one spammer who labels all 1,000 tasks by a coin;
 models believe in Beta(2, α2). *sure*: share of tasks with a posterior above .95; *excess*: mean confidence less
-accuracy; *spammer*: his accuracy as the model sees it (truth: .5), the mean diagonal of his confusion matrix. MF starts
+accuracy; *spammer*: accuracy as the model sees it (truth: .5), the mean diagonal of the confusion matrix. MF starts
 from the votes; *10 starts* adds nine random ones and keeps the best bound, so a failure there is no bad luck of the
 start: the bound itself prefers it. 100 seeds, as in the paper."""
     seeds: ClassVar[dict[Scale, int]] = {"smoke": 1, "small": 100, "paper": 100}
@@ -101,7 +101,7 @@ start: the bound itself prefers it. 100 seeds, as in the paper."""
         taken = at("adversary", "MF two-coin", failed)[-1]
         surer = all(m > b + 5 for m, b in zip(mf["excess"], bp["excess"], strict=True))
         why = (
-            "started from the votes, in which he has his part, it takes him for an expert; his coin decides every task"
+            "started from votes that include the spammer's, it takes them for an expert, whose coin decides every task"
         )
         return [
             judged("MF is surer than it is right, BP is not (confidence less accuracy, points)", "figure only", sure,
@@ -121,7 +121,7 @@ class Samples(Experiment):
     title = "Figure 8: sampled messages against exact ones"
     about = """
 Belief propagation on the (3, 4)-regular graph under the true prior: confusion matrices drawn from it (the paper's way,
-rows independent; drawn once, where the authors' code draws anew in every round), and integrals that are exact, for the
+rows independent; drawn once, where the authors' code draws again in every round), and integrals that are exact, for the
 same two-coin prior and for the one-coin prior that made the crowd (Liu et al. 2012). 50 seeds instead of 100."""
     seeds: ClassVar[dict[Scale, int]] = {"smoke": 1, "small": 50, "paper": 100}
     priors = ((2.0, 1.0), (1.0, 0.5), (0.5, 0.25))

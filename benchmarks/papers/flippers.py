@@ -19,7 +19,7 @@ def flippers(
 ) -> F8:
     """Confusions [worker, true, observed]: skill ~ N(p, .01).
 
-    A flipper says one other class for each class, with the rest of his mass; a hammer is right with probability p and
+    A flipper says one other class for each class, with the rest of the mass; a hammer is right with probability p and
     guesses otherwise. The flips are drawn again until the mean confusion is diagonally dominant by column (or, for
     False, is not): with three flippers of one mind it is not, below p = .375.
     """

@@ -153,7 +153,7 @@ class Dogs(_Cases):
     name = "max_mig_dogs"
     title = "Table 3 and Figure 4, Dogs vs. Cats (stand-in: CIFAR-10's)"
     world: ClassVar[World] = "dogs"
-    about = "Dogs vs. Cats is not at hand; CIFAR-10's dogs and cats stand in." + _SCALED.format(
+    about = "Dogs vs. Cats is missing; CIFAR-10's dogs and cats stand in." + _SCALED.format(
         n="about 4,000 training images, 1,000 test images"
     )
 
@@ -176,7 +176,7 @@ class Luna(_Cases):
     }
     breaks: ClassVar[str] = "balanced"
     about = (
-        "LUNA16 is not at hand; trucks (85 %) and automobiles (15 %) of CIFAR-10 stand in for benign and malignant. "
+        "LUNA16 is missing; trucks (85 %) and automobiles (15 %) of CIFAR-10 stand in for benign and malignant. "
         "Calling everything a truck is right in 86 %, so whether a method breaks is judged by the mean of both "
         "classes' accuracies. Max-MIG needs the classes' frequencies: *max_mig* takes Dawid-Skene's, *told* the true "
         "ones (side information, as the paper allows), *even* equal ones, *votes* those of the votes, which mistakes "

@@ -1,4 +1,4 @@
-"""Trace, Table 1: four annotators of CIFAR-10, each wrong in a way of his own; eight methods, all labels or one."""
+"""Trace, Table 1: four annotators of CIFAR-10, each wrong in a way of their own; eight methods, all labels or one."""
 
 from __future__ import annotations
 
@@ -35,7 +35,7 @@ def annotators() -> F8:
     """Confusions [annotator, true, observed]; mean accuracy 45 %, diagonally dominant on average."""
     k, eye = 10, np.eye(10)
     hammer = np.where(eye > 0, 0.5, 0.5 / 9)
-    similar = 0.8 * eye + 0.2 / 9 * (1 - eye)  # frogs and ships he knows
+    similar = 0.8 * eye + 0.2 / 9 * (1 - eye)  # frogs and ships they know
     for a, b in ((3, 5), (1, 9), (0, 2), (4, 7)):
         similar[[a, b]] = 0
         similar[np.ix_([a, b], [a, b])] = 0.5

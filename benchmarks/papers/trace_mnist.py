@@ -54,7 +54,7 @@ def net_of(scale: Scale) -> Any:
 
 
 def train_one(method: str, params: dict[str, Any], votes: Any, true: Any, seed: int, scale: Scale) -> dict[str, float]:
-    """Test accuracy and CM error of one run, and how well it foretells held-out labels (mean log-likelihood)."""
+    """Test accuracy and CM error of one run, and how well it predicts held-out labels (mean log-likelihood)."""
     images, tests, epochs = SIZES[scale]
     x, _, test_x, test_y = mnist(images, tests)
     extra = {"confusion": true} if method == "known_confusion" else {}
@@ -76,7 +76,7 @@ def train_one(method: str, params: dict[str, Any], votes: Any, true: Any, seed: 
 
 
 def chosen(name: str, votes: Any, true: Any, seed: int, scale: Scale) -> dict[str, float]:
-    """The method under the one of its settings that best foretells held-out labels; no truth has a say in it."""
+    """The method under the one of its settings that best predicts held-out labels; no truth has a say in it."""
     method, params = METHODS[name]
     settings = CHOICES.get(name, ({},)) if scale == "small" else ({},)
     runs = [train_one(method, {**params, **setting}, votes, true, seed, scale) for setting in settings]
@@ -95,9 +95,9 @@ probability p, else a guess), p from .2 to .7, all five labels an image or one. 
 confusion is diagonally dominant by column, which the method needs; at p = .2 and .25 no five flippers are, so there the
 condition is broken and says so. Scaled: 10,000 of 60,000 images, a layer of 128 ReLUs instead of four convolutions, 15
 epochs at most, the epoch chosen by held-out labels. With 1,350 steps for 240,000 the confusions need larger ones:
-1e-2. At the paper's 1e-3 they stay near their start and foretell held-out labels far worse (-1.53 a label against -.86,
+1e-2. At the paper's 1e-3 they stay near their start and predict held-out labels far worse (-1.53 a label against -.86,
 p = .3, one label an image, 20 epochs of batches of 50; at 3e-2 -.85). In place of the paper's
-λ = .01, trace takes .01 or .1, whichever foretells the held-out labels of the run better, and so do generalised EM with
+λ = .01, trace takes .01 or .1, whichever predicts the held-out labels of the run better, and so do generalised EM with
 1 or 3 epochs between E-steps and MBEM with 2 or 4 rounds. Methods that know no annotators get the majority
 vote where there are five labels. CM error: squared differences over workers × classes."""
     seeds: ClassVar[dict[Scale, int]] = {"smoke": 1, "small": 2, "paper": 3}

@@ -67,7 +67,7 @@ class People(Experiment):
     about = """
 Each image of CIFAR-10 was labelled three times on Mechanical Turk (17.2, 18.1 and 17.6 % wrong); the three label sets
 are the three workers. The tutorial shows a bar chart only. Scaled: the first 20,000 of 50,000 training images and 5,000
-test images (what is at hand), a net of 128 ReLUs on features that no label has touched (k-means over patches) instead
+test images (what is available), a net of 128 ReLUs on features that no label has touched (k-means over patches) instead
 of a ResNet-34, 20 epochs, the one kept is chosen by held-out labels; Adam, 1e-3 for nets and 1e-2 for confusions
 (coin_net 1e-3, max_mig's aggregator 1e-4, as in their papers). `labels` is the accuracy of the labels inferred
 for the training images, from features and labels together."""

@@ -55,7 +55,7 @@ def cut(said: cw.Annotations, how: str, j: int, seed: int = 0) -> I8:
 
 
 class Bluebird(Experiment):
-    """The row of the table whose data are at hand."""
+    """The row of the table whose data are available."""
 
     name = "tutorial_groups_bluebird"
     paper = "Tutorial"
@@ -204,7 +204,7 @@ class Machines(Experiment):
     paper = "Tutorial"
     title = "Group-aware fusion of 15 classifiers (stand-in for Shuttle and CoverType)"
     about = """
-Shuttle and CoverType have to be downloaded and are not at hand; MNIST stands in: 15 classifiers of scikit-learn in
+Shuttle and CoverType have to be downloaded and are not available; MNIST stands in: 15 classifiers of scikit-learn in
 three families (decision trees, three nearest neighbours, naive Bayes), the five of a family trained on almost the same
 few images, label 10,000 others. *good*: 300 images each, accuracy 60 to 85 % (Shuttle's are better still); *poor*: 25
 images (CoverType's are poor). K = 10 instead of 7. *found*: groups by the search of `group_aware`; *told*: the
@@ -234,7 +234,7 @@ families."""
         return [("Accuracy in per cent", ours), *found, ("Published", PUBLISHED)]
 
     def claims(self, rows: pl.DataFrame) -> list[Claim]:
-        """GA-DS first with good classifiers; with poor ones DS breaks and groups mend it."""
+        """GA-DS first with good classifiers; with poor ones DS breaks and groups repair it."""
         out = []
         for level, published in (("good", "Shuttle: 99.46 against 98.82 / 97.54"),
                                  ("poor", "CoverType: 74.09 against 75 / 48.46")):  # fmt: skip

@@ -59,7 +59,7 @@ def world(kind: str, seed: int, n: int) -> Truth:
 
 
 def experts(rng: np.random.Generator) -> F8:
-    """Worker w knows class w mod K: he names it exactly when it is there, and guesses among the others."""
+    """Worker w knows class w mod K: they name it exactly when it is there, and guess among the others."""
     out = np.empty((M, K, K))
     for w in range(M):
         mine = w % K

@@ -40,7 +40,7 @@ Algorithm 1: the workers' covariance off the diagonal is of low rank, a spammer'
 the small part are left out (`workers.covariance_flags`, `workers.drop_flagged`), then votes are counted (MV) or
 Dawid-Skene is fitted (EM). Nothing is scaled and nothing is random. Ties count by their share. Tasks that would lose
 all labels keep them. `raykar_yu` is the EM that finds spammers while it fuses, which the tutorial names beside it.
-The tutorial's web has 2,655 tasks and its vote has .776; the set at hand has 2,665 tasks, 2,653 with a truth, and the
+The tutorial's web has 2,655 tasks and its vote has .776; the set used here has 2,665 tasks, 2,653 with a truth, and the
 vote has .731: another edition of the data or another rule for ties. Its EM is not ours either (.871 against
 `dawid_skene` in the table). How strongly pairs with few common tasks count was settled with these three sets in
 view."""

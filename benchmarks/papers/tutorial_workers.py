@@ -111,7 +111,7 @@ class MoreWorkers(Experiment):
 Three classes, 2,000 tasks, every worker labels a random fifth of them, whatever the number of workers. *uniform rows*
 is the proposition's assumption (each row of each confusion uniform in the simplex: workers no better than chance on
 average, half of them worse); *fair workers* draw rows from a Dirichlet with 3 on the diagonal. *corner* is the
-proposition itself: how far, at the class that fares worst, the nearest normalised row of all workers' matrices is from
+proposition itself: how far, at the class that does worst, the nearest normalised row of all workers' matrices is from
 the corner e_k (no data involved). *CM error*: squared error summed over a row, averaged, after the best renaming of
 classes; *failed* counts crowds on which a method refused (no workers who met often enough)."""
     seeds: ClassVar[dict[Scale, int]] = {"smoke": 1, "small": 10, "paper": 50}

@@ -1,5 +1,6 @@
 """python -m benchmarks.quality: our methods and crowd-kit's on real data; writes docs/benchmarks/aggregation.md.
 
+Our methods run on all sets with independent truth, crowd-kit's and the resampled crowds on the first ones.
 Finished cells are kept in bench-results/ and not run again while the method's source is the same; --fresh runs all.
 """
 
@@ -17,23 +18,27 @@ from .. import DOCS
 from ..speed import machine
 from . import bp_mf, ours, peer, planted, resample, sets
 from .cells import HOME
-from .page import page
+from .page import left_out, page
 
 PAGE = DOCS / "aggregation.md"
 KINDS = ("fits", "redundancy", "tasks", "workers", "planted")
 
 
-def collect(names: list[str], quick: bool, fresh: bool) -> dict[str, pl.DataFrame]:
-    """All rows, from the cache where there is one."""
+def collect(names: list[str], quick: bool, fresh: bool, kept: Path | None) -> dict[str, pl.DataFrame]:
+    """All rows, from the cache where there is one; `kept` holds crowd-kit's rows of an earlier run."""
     draws = 2 if quick else resample.DRAWS
+    every = names if quick else [*cw.datasets.INDEPENDENT, *sets.SUBJECTIVE]
     found = {
-        "fits": [*ours.run([*names, *([] if quick else sets.SUBJECTIVE)], fresh=fresh)],
+        "fits": [*ours.run(every, fresh=fresh)],
         "redundancy": resample.redundancy(names, 1 if quick else resample.KEEP_SEEDS, fresh=fresh),
         "tasks": resample.others(names, "tasks", draws, fresh=fresh),
         "workers": resample.others(names, "workers", draws, fresh=fresh),
         "planted": planted.run(2 if quick else planted.SEEDS, fresh=fresh),
     }
-    found["fits"] += peer.run([*names, *([] if quick else sets.SUBJECTIVE)], fresh=fresh)
+    if kept is None:
+        found["fits"] += peer.run([*names, *([] if quick else sets.SUBJECTIVE)], fresh=fresh)
+    else:
+        found["fits"] += pl.read_parquet(kept).filter(side="crowd-kit").to_dicts()
     return {kind: pl.DataFrame(rows, infer_schema_length=None) for kind, rows in found.items()}
 
 
@@ -50,7 +55,8 @@ def main() -> None:
     parser.add_argument("-o", "--output", type=Path, default=PAGE)
     parser.add_argument("--quick", action="store_true", help="three small sets and two seeds; give -o too")
     parser.add_argument("--fresh", action="store_true", help="run every cell again")
-    parser.add_argument("--page", action="store_true", help="only write the page anew from its Parquet files")
+    parser.add_argument("--keep-peer", action="store_true", help="keep crowd-kit's rows as the page has them")
+    parser.add_argument("--page", action="store_true", help="only write the page again from its Parquet files")
     options = parser.parse_args()
     os.environ.setdefault("CROWDWISE_THREADS", "1")
     names = ["bluebird", "wsd", "temp"] if options.quick else list(cw.datasets.FIRST)
@@ -60,11 +66,12 @@ def main() -> None:
     if options.page:
         rows = {kind: pl.read_parquet(path) for kind, path in stems.items()}
     else:
-        rows = collect(names, options.quick, options.fresh)
+        rows = collect(names, options.quick, options.fresh, stems["fits"] if options.keep_peer else None)
         for kind, path in stems.items():
             rows[kind].write_parquet(path)
     facts = [fact for fact in machine.facts() if fact[0] != "C compiler"]
-    text = page(rows, tuple(names), reference(options.fresh and not options.page, 2 if options.quick else 20), facts)
+    section = reference(options.fresh and not options.page, 2 if options.quick else 20)
+    text = page(rows, tuple(names) if options.quick else cw.datasets.INDEPENDENT, section, facts, left_out())
     options.output.write_text(text, encoding="utf-8")
     print(f"written to {options.output.name}")
 

@@ -6,6 +6,7 @@ import hashlib
 import inspect
 import json
 from collections.abc import Callable
+from pathlib import Path
 from typing import Any
 
 from crowdwise.aggregate import registry
@@ -22,10 +23,15 @@ def version(method: str) -> str:
     return hashlib.sha256(text.encode()).hexdigest()[:12]
 
 
+def place(kind: str, key: dict[str, Any]) -> Path:
+    """Where the answer under this key is kept."""
+    name = hashlib.sha256(json.dumps([kind, key], sort_keys=True).encode()).hexdigest()[:20]
+    return HOME / kind / f"{name}.json"
+
+
 def cell(kind: str, key: dict[str, Any], make: Callable[[], dict[str, Any]], *, fresh: bool = False) -> dict[str, Any]:
     """The stored answer of `make` under this key, or a new one."""
-    name = hashlib.sha256(json.dumps([kind, key], sort_keys=True).encode()).hexdigest()[:20]
-    path = HOME / kind / f"{name}.json"
+    path = place(kind, key)
     if path.exists() and not fresh:
         return json.loads(path.read_text())
     answer = {**key, **make()}

@@ -69,5 +69,5 @@ def scaling(plan: Plan) -> Section:
         costs.append(cost)
         table = size.workers * size.classes**2 * 8 / 1e6
         section.rows.append([str(size), f"{size.labels:,}", f"{table:.1f}", ms(min(found)), f"{cost:.2f}"])
-    section.notes.append(f"dearest / cheapest label × class: {max(costs) / min(costs):.2f}")
+    section.notes.append(f"costliest / cheapest label × class: {max(costs) / min(costs):.2f}")
     return section

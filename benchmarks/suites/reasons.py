@@ -5,7 +5,7 @@ from __future__ import annotations
 PRIVATE = "calls GLAD's private methods (`_init`, `_join_all`, `_e_step`, ...), which are crowd-kit's way of doing it"
 HABITS = (
     "the expected figures come from crowd-kit's mix-up of workers and labels (sorted names filed under names in order "
-    "of appearance), which is mended here"
+    "of appearance), which is fixed here"
 )
 MASI = "the distance comes from nltk, whose `masi_distance` has changed since the figure was written down"
 REASONS = {

@@ -12,8 +12,8 @@ from crowdwise.maths import agreement as chance
 from crowdwise.maths.information import spammer_score
 from crowdwise.workers.agreement import agreement
 from crowdwise.workers.confusions import classes_of
+from crowdwise.workers.dependence.scores import spammer_scores
 from crowdwise.workers.judgement import Judgement
-from crowdwise.workers.scores import spammer_scores
 
 
 def population(crowd: simulate.Crowd) -> dict[str, float]:

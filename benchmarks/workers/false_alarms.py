@@ -40,7 +40,7 @@ STUDIED = ("constant", "random", "adversarial", "colluding", "copying", "drift")
 
 @dataclass
 class Found:
-    """Of one sort of crowds: honest workers, those with any flag of `study`, and how many bear each flag."""
+    """Of one sort of crowds: honest workers, those with any flag of `study`, and how many get each flag."""
 
     honest: int = 0
     any_flag: int = 0

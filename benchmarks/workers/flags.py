@@ -9,8 +9,8 @@ import crowdwise as cw
 from crowdwise import simulate
 from crowdwise.audit.outliers import agreement_outliers, robust_outliers
 from crowdwise.audit.removal import drop_flagged
-from crowdwise.workers.colluders import collusion_flags
-from crowdwise.workers.covariance import covariance_flags
+from crowdwise.workers.dependence.colluders import collusion_flags
+from crowdwise.workers.dependence.covariance import covariance_flags
 from crowdwise.workers.judgement import Judgement
 from crowdwise.workers.spammers import flags_of
 from crowdwise.workers.suspicion import suspicion

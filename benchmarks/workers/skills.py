@@ -23,11 +23,12 @@ from ..speed import machine
 
 PAGE = DOCS / "skills.md"
 FEWEST, MANY = 20, 20
-SEEDS = 3
+SEEDS = 6
 CROWDS = [(k, labels) for k in (2, 4, 10, 20) for labels in (3, 5)]
 
 
-WORDS = """The lower end gives way by a fixed amount for what everybody gets wrong together (crowdwise/maths/skill.py).
+WORDS = """The lower end gives way by a fixed amount for what everybody gets wrong together (crowdwise/maths/skill.py),
+so that on planted crowds, where nobody does, only the upper end misses: by design 5 %, fewer where two sides judge.
 That amount was settled with these sets in view. It covers a crowd as wrong as most: where the truth answers another
 question than the workers did (hitspam_cf), nothing covers."""
 

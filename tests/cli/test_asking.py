@@ -23,7 +23,7 @@ COMMANDS = {
     "predict": "RUN FEATURES --votes IN",
 }
 OPTIONS = ("--columns", "--duplicates", "--format", "--question", "--multiple", "--predictions", "--rejected",
-           "--missing")  # fmt: skip
+           "--missing", "--kind", "--about-tasks", "--about-workers")  # fmt: skip
 TASKS = [f"t{i}" for i in range(12)]
 every = pytest.mark.parametrize("command", sorted(COMMANDS))
 
@@ -71,7 +71,7 @@ def arguments(folder, tmp_path, crowdwise_cli):
 def test_every_command_that_reads_votes_is_here():
     readers = [c.name for c in app.registered_commands if getattr(c.callback, "__wrapped__", None) is not None]
     assert sorted(readers) == sorted(COMMANDS)
-    assert {f"--{name}" for name in Asked.__dataclass_fields__} == set(OPTIONS)
+    assert {f"--{name.replace('_', '-')}" for name in Asked.__dataclass_fields__} == set(OPTIONS)
 
 
 @every

@@ -322,7 +322,7 @@ DAMAGED = [
     pytest.param("result.json", lambda _: b"[1, 2]", "damaged", id="another json"),
     pytest.param("result.json", lambda _: b'{"format": 1}', "damaged", id="json without keys"),
     pytest.param(
-        "result.json", lambda data: data.replace(b'"format": 1', b'"format": 99'), "format 99", id="format 99"
+        "result.json", lambda data: data.replace(b'"format": 2', b'"format": 99'), "format 99", id="format 99"
     ),
     pytest.param("arrays.npz", lambda _: b"", "damaged", id="empty npz"),
     pytest.param("arrays.npz", cut, "damaged", id="half an npz"),

@@ -81,7 +81,7 @@ WRONG = [
     ("a huge class", "L.npy", npy(np.array([[0, 1 << 40]])), "", "L holds class 1,099,511,627,776; number the classes"),
     ("member before the archive", "e.zip", early(SAMPLES["doccano"].content), "", "ann.jsonl cannot be unpacked"),
     ("no such column", "e.json", LS, "--columns task=image", "has no 'image'; it has 'text'"),
-    ("columns of others", "e.json", LS, "--columns worker=x", "only task can be named with --columns, got worker"),
+    ("columns of others", "e.json", LS, "--columns worker=x", "only task, text and url can be named with --columns"),
     ("not this format", "e.json", LS, "--format mturk", "e.json"),
     ("json as zip", "e.json", LS, "--format doccano", "e.json is no zip archive"),
     ("json as xml", "e.json", LS, "--format cvat", "e.json: not XML"),

@@ -151,10 +151,22 @@ def test_gold_of_the_fit_is_never_scored(works, fails, files):
     assert "20 tasks in the truth were gold in the fits and are not scored" in err
     found = json.loads(works("compare", files / "votes.csv", *FEW, *both, "--json")[0])
     assert (found["n_gold_left_out"], found["methods"][0]["n"]) == (20, 60)
-    _, err = works("evaluate", run / "labels.csv", "--truth", files / "truth.csv")
-    assert "20 tasks were gold in the run that this table lies with" in err
     found = json.loads(works("evaluate", run, "--truth", files / "truth.csv", "--json")[0])
     assert (found["n_gold_left_out"], found["n"]) == (20, 60)
+
+
+def test_gold_is_not_scored_in_a_table_that_lies_with_its_run(works, fails, files):
+    run = files / "run"
+    works("aggregate", files / "votes.csv", "-m", "dawid_skene", "--gold", files / "gold.csv", "-o", run)
+    table = run / "labels.csv"
+    out, err = works("evaluate", table, "--truth", files / "truth.csv")
+    assert "of 60 tasks" in out
+    assert "20 tasks in the truth were gold in the run that this table lies with and are not counted" in err
+    ours, its = (json.loads(works("evaluate", x, "--truth", files / "truth.csv", "--json")[0]) for x in (table, run))
+    assert (ours["n_gold_left_out"], ours["n"], ours["confusion"]) == (20, 60, its["confusion"])
+    fails("evaluate", table, "--truth", files / "gold.csv", words="all 20 tasks in the truth were gold in the fit")
+    (files / "elsewhere.csv").write_bytes(table.read_bytes())  # no run beside it: nobody can tell
+    assert "of 80 tasks" in works("evaluate", files / "elsewhere.csv", "--truth", files / "truth.csv")[0]
 
 
 def test_progress_goes_to_stderr(works, files, monkeypatch):

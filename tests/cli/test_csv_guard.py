@@ -81,4 +81,4 @@ def test_csv_is_written_in_one_place_only():
         for path in source.rglob("*.py")
         if re.search(r"\.write_csv\(|csv\.writer|DictWriter", path.read_text(encoding="utf-8"))
     ]
-    assert found == ["io/csvcells.py"]
+    assert found == ["io/csv/cells.py"]

@@ -68,7 +68,7 @@ ODD = [
      "'T\u00e2che'"),
     ("latin-1 gz", "v.csv.gz", gzip.compress(VOTES + b"t3,ann,\xe9\n", mtime=0), "", 4, {}, "Latin-1"),
     ("commas in a header", "v.csv", b'Item;Coder;Rating;"a, b, c, d"\nt1;ann;3;x\n', "", 1, {}, "semicolons"),
-    ("decimal commas", "v.csv", b"task;worker;label;duration\nt1;a;3,5;0,5\nt1;b;3,0;1,25\n", "", 2, {},
+    ("decimal commas", "v.csv", b"task;worker;label;duration\nt1;a;3,5;0,5\nt1;b;3,0;1,25\n", "--kind classes", 2, {},
      "labels such as '3,0' are read as '3' (a decimal comma)"),
     ("coders", "v.csv", b"Item,Coder,Rating\n1,ann,3\n", "", 1, {}, "'Item' | 'Coder' | 'Rating'"),
     ("raters", "v.csv", b"Document,Rater,Score\n1,ann,3\n", "", 1, {}, "'Document' | 'Rater' | 'Score'"),

@@ -3,7 +3,9 @@ bounded memory and time; what cannot is said in one line before it is tried."""
 
 from __future__ import annotations
 
+import json
 import resource
+import time
 import warnings
 from dataclasses import replace
 
@@ -12,6 +14,8 @@ import pytest
 
 import crowdwise as cw
 from crowdwise.core.errors import CostWarning
+from crowdwise.engine import selection, thin
+from crowdwise.engine.selection import held_out
 from crowdwise.maths import moments
 from crowdwise.maths.moments import pairs, rows_that_meet, sparse_pairs
 from crowdwise.workers import pairs as worker_pairs
@@ -156,3 +160,43 @@ def test_tables_of_pairs_have_a_limit(monkeypatch):
     monkeypatch.setattr(moments, "MOST_CELLS", 100)
     with pytest.raises(cw.DataError, match=r"pairs of workers × 5² classes make .* over the limit of 100"):
         pairs(crowd(60, 10, 5, 4), 2)
+
+
+# ------------------------------------------------------------------------------------------------ compare, and skills
+def test_a_comparison_leaves_out_what_thousands_of_classes_make_dear(tmp_path, crowdwise_cli):
+    path = classes(tmp_path / "v.csv", 2000, 2)
+    before, start = memory(), time.process_time()
+    code, out, err = crowdwise_cli("compare", path, "--jobs", 1, "--json")
+    assert code == 0, err
+    assert time.process_time() - start < 20
+    assert memory() - before < 700_000
+    found = json.loads(out)
+    reasons = {row["method"]: row["reason"] for row in found["methods"]}
+    assert {name for name, why in reasons.items() if why is None} == {
+        "majority_vote", "wawa", "zero_based_skill", "committee", "auto",
+    }  # fmt: skip
+    assert reasons["kos"].startswith("left out: every step would go through ")
+    assert reasons["kos"].endswith("for 4,000 labels; -m kos runs it")
+    assert any(note.startswith("no held-out scores: 1,") for note in found["notes"])
+    assert json.loads(crowdwise_cli("compare", path, "-m", "iwmv", "--json")[1])["methods"][0]["reason"] is None
+
+
+@pytest.mark.parametrize("weighted", [False, True])
+def test_readings_without_their_table_are_the_same(monkeypatch, weighted):
+    """The rows that are asked for, made one by one, and what follows from them."""
+    votes = crowd(60, 12, 7, 4)
+    if weighted:
+        votes = replace(votes, weight=np.random.default_rng(3).uniform(0.5, 2, len(votes)))
+    gold = dict.fromkeys(range(5), 3)
+
+    def found():
+        fit = cw.MajorityVote().fit(votes, gold=gold)
+        cool = cw.calibrate(cw.MajorityVote().fit(votes), votes)
+        return fit.skill, fit.skill_low, held_out(cw.Wawa().fit, votes).log_likelihood, cool.posterior
+
+    with_table = found()
+    monkeypatch.setattr(thin, "is_thin", lambda _: True)
+    monkeypatch.setattr(selection, "is_thin", lambda _: True)
+    monkeypatch.setattr(thin, "BLOCK", 40)
+    for left, right in zip(with_table, found(), strict=True):
+        np.testing.assert_allclose(left, right, rtol=1e-9)

@@ -67,7 +67,7 @@ def test_train_writes_the_classifier_and_what_aggregate_writes(works, files, cro
     out, err = works("train", files / "x.npz", files / "votes.csv", "-m", "ccem", *FAST, "-o", run)
     assert out == ""
     assert "240 annotations of 80 tasks by 6 workers, 3 classes, features 5; ccem with linear" in err
-    assert "foretells held-out labels best" in err
+    assert "predicts held-out labels best" in err
     names = {path.name for path in run.iterdir()}
     assert {"labels.csv", "workers.csv", "confusion.csv", "history.csv", "ledger.json", "result.json"} <= names
     assert {"classifier.json", "model.safetensors"} <= names

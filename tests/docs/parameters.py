@@ -1,4 +1,4 @@
-"""The docs' tables of parameters, made from the declarations: `python -m tests.docs.parameters` writes them anew."""
+"""The docs' tables of parameters, made from the declarations: `python -m tests.docs.parameters` writes them again."""
 
 from __future__ import annotations
 

@@ -12,7 +12,7 @@ from crowdwise.core.paramtext import parse
 
 from .parameters import TABLE, of_learner, page_of, section_of, table
 
-STALE = "the table is not the code's; `python -m tests.docs.parameters` writes it anew"
+STALE = "the table is not the code's; `python -m tests.docs.parameters` writes it again"
 # `tol` (1e-8, relative change): what stands first in the brackets is the default.
 SAID = re.compile(r"`(\w+)` \((-?[\d,]*\.?\d+(?:e-?\d+)?|None|True|False|\"\w+\")(?=[),:; ])")
 

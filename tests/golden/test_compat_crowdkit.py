@@ -20,8 +20,8 @@ from . import compat_cases, signatures
 FROZEN = json.loads((ROOT / "tests" / "golden" / "compat_crowdkit.json").read_text(encoding="utf-8"))
 DATA = found_data()
 PEER = ROOT / ".venvs" / "crowd-kit" / ("Scripts/python.exe" if sys.platform == "win32" else "bin/python")
-# What is mended on purpose (see the docstrings): the history that "addition" keeps.
-MENDED = {"DawidSkene addition": ("errors_",)}
+# What is fixed on purpose (see the docstrings): the history that "addition" keeps.
+FIXED = {"DawidSkene addition": ("errors_",)}
 # crowd-kit's KOS fails where all labels are of one class.
 CRASH = {"KOS": {"error": "KeyError"}}
 # crowd-kit's frames keep the order of initial_error's index there.
@@ -93,7 +93,7 @@ def same(name: str, theirs: dict, ours: dict) -> None:
     for attribute, value in theirs.items():
         if attribute == "labels_" and tied:
             value, ours[attribute] = (without(each, tied) for each in (value, ours[attribute]))
-        if attribute not in MENDED.get(name, ()):
+        if attribute not in FIXED.get(name, ()):
             match(value, ours[attribute], f"{name}.{attribute}", ordered=name not in UNORDERED)
 
 

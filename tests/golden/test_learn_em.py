@@ -428,7 +428,7 @@ def test_mbem_by_hand():
 
 
 def mbem_run(epochs, rounds, criterion=None, **how):
-    """Train MBEM on planted features; the model, its predictions, and the epochs in which the net began anew."""
+    """Train MBEM on planted features; the model, its predictions, and the epochs in which the net began again."""
     votes, truth = small_crowd(n=60, m=5)
     crowd = Crowd.of(votes)
     x = (np.eye(3, 4)[truth] + 0.5 * np.random.default_rng(2).normal(size=(60, 4))).astype(np.float32)

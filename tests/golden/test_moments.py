@@ -54,6 +54,7 @@ def test_golden_accuracies(row, sets):
             assert found.expected_accuracy == pytest.approx(golden, abs=max(0.01, 1.5 / found.n)), name
 
 
+@pytest.mark.filterwarnings("ignore:kos stopped")  # ten rounds are usual; rte needs more to settle on its failure
 @pytest.mark.parametrize(("name", "golden"), [("bluebird", 0.7222), ("rte", 0.5012), ("web", 0.8888)])
 def test_kos_over_ten_seeds(name, golden, sets):
     """rte is a documented failure (a spammer with all tasks takes over); web, of five classes, is our own figure."""

@@ -14,6 +14,7 @@ from hypothesis import strategies as st
 
 import crowdwise as cw
 from crowdwise.aggregate import registry
+from crowdwise.engine import em
 
 from ..conftest import build, crowds, planted, suits
 
@@ -68,6 +69,8 @@ def test_posteriors_are_distributions_and_skills_lie_in_their_intervals(name, cr
     np.testing.assert_allclose(result.class_prior.sum(), 1, atol=1e-9)
     assert (result.skill_low >= 0).all()
     assert (result.skill_high <= 1).all()
+    assert (result.skill_low <= result.skill + 1e-9).all()
+    assert (result.skill <= result.skill_high + 1e-9).all()
     assert (result.skill_low <= result.skill_high).all()
     np.testing.assert_array_less(
         -1e-9, result.posterior[np.arange(len(result.labels)), result.labels] - result.confidence + 1e-8
@@ -105,7 +108,7 @@ def test_renaming_classes_permutes_the_columns(name, crowd, seed):
     np.testing.assert_allclose(other.skill, one.skill, atol=1e-6)
 
 
-@every
+@having("shard")
 @given(crowd=crowds(), shards=st.integers(2, 5))
 def test_the_number_of_shards_does_not_matter(name, crowd, shards):
     votes = build(crowd)
@@ -115,6 +118,75 @@ def test_the_number_of_shards_does_not_matter(name, crowd, shards):
         warnings.simplefilter("ignore")
         other = registry.method(name, **quick(name)).fit(votes, gold=gold, n_shards=shards)
     np.testing.assert_allclose(other.posterior, one.posterior, atol=1e-7)
+
+
+@every
+def test_who_promises_to_split_really_splits(name, monkeypatch):
+    sizes = []
+    make = em.Shards.__init__
+
+    def spy(self, *args, **kwargs):
+        make(self, *args, **kwargs)
+        sizes.append(len(self.spaces))
+
+    monkeypatch.setattr(em.Shards, "__init__", spy)
+    votes, truth, _ = planted(60, 8, classes(name), seed=1)
+    gold = {0: int(truth[0])} if "gold" in registry.card(name).needs else None
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore")
+        registry.method(name, **quick(name)).fit(votes, gold=gold, n_shards=3)
+    assert (max(sizes, default=1) > 1) == ("shard" in registry.card(name).can)
+
+
+@every
+def test_gold_teaches(name):
+    """What is known of some tasks changes what is believed of others, and does not make it worse."""
+    votes, truth, _ = planted(150, 10, classes(name), seed=2, low=0.3, high=0.95)
+    gold = {int(task): int(truth[task]) for task in range(60)}
+    few = dict(list(gold.items())[:1]) if "gold" in registry.card(name).needs else None
+    blind, taught = fit(name, votes, few), fit(name, votes, gold)
+    moved = np.abs(taught.posterior[60:] - blind.posterior[60:]).max()
+    assert moved > 1e-6 or name == "majority_vote", "every vote counts the same there, whatever is known"
+    right = [float((found.labels[60:] == truth[60:]).mean()) for found in (blind, taught)]
+    assert right[1] >= right[0] - 0.05
+
+
+@every
+def test_a_row_of_weight_zero_is_absent(name):
+    votes, truth, _ = planted(60, 8, classes(name), seed=3)
+    gone = np.zeros(len(votes), dtype=bool)
+    gone[:: max(len(votes) // 40, 1)] = True
+    weighed = replace(votes, weight=np.where(gone, 0.0, 1.0))
+    without = votes.take(~gone)
+    gold = {0: int(truth[0])} if "gold" in registry.card(name).needs else None
+    one, other = fit(name, weighed, gold), fit(name, replace(without, weight=np.ones(len(without))), gold)
+    np.testing.assert_allclose(one.posterior, other.posterior, atol=1e-7)
+    np.testing.assert_allclose(one.skill, other.skill, atol=1e-6)
+
+
+@every
+def test_inferring_a_part_is_a_part_of_inferring(name):
+    """Tasks are judged one by one: which others are asked about changes nothing."""
+    votes, truth, _ = planted(60, 8, classes(name), seed=4)
+    result = fit(name, votes, {0: int(truth[0])} if "gold" in registry.card(name).needs else None)
+    if result.model is None:
+        with pytest.raises(cw.ParameterError, match="fit it on them instead"):
+            result.infer(votes)
+        return
+    some = list(range(5, 25))
+    whole, part = result.infer(votes), result.infer(votes.select(tasks=some), unknown_workers="average")
+    np.testing.assert_allclose(part.posterior, whole.posterior[some], atol=1e-9)
+
+
+@every
+def test_the_compiled_kernels_say_the_same(name, monkeypatch):
+    """Law crowds are small and never reach them by themselves."""
+    votes, truth, _ = planted(40, 6, classes(name), seed=5)
+    gold = {0: int(truth[0])} if "gold" in registry.card(name).needs else None
+    plain = fit(name, votes, gold)
+    monkeypatch.setattr("crowdwise.maths.kernels.COMPILED_FROM", 0)
+    compiled = fit(name, votes, gold)
+    np.testing.assert_allclose(compiled.posterior, plain.posterior, atol=1e-6)
 
 
 @every

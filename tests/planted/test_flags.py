@@ -8,7 +8,7 @@ from benchmarks.workers.flags import auc, ring, spammer_crowd
 
 import crowdwise as cw
 from crowdwise import simulate, workers
-from crowdwise.workers.covariance import shared_signal
+from crowdwise.workers.dependence.covariance import shared_signal
 from crowdwise.workers.judgement import Judgement
 from crowdwise.workers.suspicion import suspicion
 

@@ -11,7 +11,7 @@ from benchmarks.numbers.flags import MIXED, counts
 from crowdwise.maths import numbers
 from crowdwise.maths.numbers import Rows
 from crowdwise.maths.numbers.intervals import gaussian_interval
-from crowdwise.maths.numbers.quality import quality
+from crowdwise.maths.numbers.picture.quality import quality
 from crowdwise.simulate.numbers import number_crowd
 
 

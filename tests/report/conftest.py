@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import numpy as np
+import polars as pl
 import pytest
 
 import crowdwise as cw
@@ -55,3 +56,22 @@ def plain_crowd():
 def plain_page(plain_crowd) -> str:
     votes, result, truth = plain_crowd
     return cw.report.render(votes, result, truth=truth, title="A crowd", made="2026-01-01")
+
+
+@pytest.fixture(scope="session")
+def number_page() -> str:
+    """Numbers of two parts; every payload is a worker and a task, two are names of parts; one worker is constant."""
+    rng = np.random.default_rng(3)
+    n = len(PAYLOADS)
+    task = np.repeat(np.arange(n), 8)
+    worker = (task * 5 + np.tile(np.arange(8), n)) % n
+    worker[::8] = 5
+    truth = rng.normal(50, 15, n)
+    value = truth[task] + rng.normal(0, 5, len(task))
+    value[worker == 5] = 50
+    names, parts = np.array(PAYLOADS, dtype=object), [PAYLOADS[0], PAYLOADS[2]]
+    votes = cw.number_votes(
+        names[task].tolist(), names[worker].tolist(), np.stack([value, value], axis=1), parts=parts, duplicates="first"
+    )
+    known = pl.DataFrame({"task": PAYLOADS, **{f"value_{part}": truth for part in parts}})
+    return cw.report.render(votes, cw.Mean().fit(votes), truth=known, title=PAYLOADS[1])

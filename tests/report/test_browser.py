@@ -25,9 +25,9 @@ def browser():
 
 
 @pytest.fixture(scope="module")
-def files(tmp_path_factory, plain_page, hostile_page):
+def files(tmp_path_factory, plain_page, hostile_page, number_page):
     folder = tmp_path_factory.mktemp("pages")
-    for name, page in (("plain", plain_page), ("hostile", hostile_page)):
+    for name, page in (("plain", plain_page), ("hostile", hostile_page), ("numbers", number_page)):
         (folder / f"{name}.html").write_text(page, encoding="utf-8")
     return folder
 
@@ -76,7 +76,7 @@ def pick_every_pair(page, at_most=40):
     page.fill("input[data-filter]", "")
 
 
-@pytest.mark.parametrize("name", ["plain", "hostile"])
+@pytest.mark.parametrize("name", ["plain", "hostile", "numbers"])
 def test_no_request_no_complaint_no_dialog(visit, name):
     page, watch = visit(name)
     pick_every_pair(page)
@@ -85,7 +85,7 @@ def test_no_request_no_complaint_no_dialog(visit, name):
     assert watch.dialogs == []
     assert watch.complaints == []
     assert len(watch.requests) == 1
-    assert page.title() == (PAYLOADS[0] if name == "hostile" else "A crowd")
+    assert page.title() == {"hostile": PAYLOADS[0], "plain": "A crowd", "numbers": PAYLOADS[1]}[name]
 
 
 def test_the_hostile_names_are_all_there_as_text(visit):
@@ -166,7 +166,7 @@ def test_a_download_is_plain_csv_with_scripts_on(visit):
     assert waiting.value.path().read_text(encoding="utf-8").startswith("worker,n_labels,skill")
 
 
-@pytest.mark.parametrize("name", ["plain", "hostile"])
+@pytest.mark.parametrize("name", ["plain", "hostile", "numbers"])
 @pytest.mark.parametrize("width", [360, 768, 1400])
 def test_the_page_never_scrolls_sideways(visit, name, width):
     page, _ = visit(name, width=width)
@@ -174,12 +174,16 @@ def test_the_page_never_scrolls_sideways(visit, name, width):
     assert page.evaluate("document.documentElement.scrollWidth") <= width
 
 
-@pytest.mark.parametrize(("name", "scheme"), [("plain", "light"), ("plain", "dark"), ("hostile", "light")])
+@pytest.mark.parametrize(
+    ("name", "scheme"),
+    [("plain", "light"), ("plain", "dark"), ("hostile", "light"), ("numbers", "light"), ("numbers", "dark")],
+)
 def test_axe_finds_nothing_serious(visit, name, scheme):
     from axe_playwright_python.sync_playwright import Axe
 
     page, _ = visit(name, color_scheme=scheme)
-    page.locator("rect[data-i]").first.dispatch_event("click")
+    for cell in page.locator("rect[data-i]").all()[:1]:
+        cell.dispatch_event("click")
     found = Axe().run(page).response["violations"]
     grave = [(v["id"], v["nodes"][0]["html"][:200]) for v in found if v["impact"] in ("serious", "critical")]
     assert grave == []

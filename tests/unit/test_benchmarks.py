@@ -111,5 +111,5 @@ def test_the_page_is_made_of_its_rows():
     assert "| crowd-kit KOS | 1 | 0.5000 (" in text
     assert "web: ValueError: two classes" in text
     assert "hs_brexit" in text
-    assert text.count("\n## ") == 6
+    assert text.count("\n## ") == 7
     assert text.endswith("the end")

@@ -78,7 +78,7 @@ def test_members_are_checked(members):
         cw.Committee(members=members)
 
 
-def test_weights_follow_what_the_members_foretell():
+def test_weights_follow_what_the_members_predict():
     votes = planted(n=400, m=12, k=3, labels=5, seed=3)[0]
     members = ("majority_vote", "dawid_skene", "one_coin_even")
     score = np.array(

@@ -70,6 +70,7 @@ def test_degenerate_sizes(name, case):
 
 
 @every
+@pytest.mark.filterwarnings("ignore::crowdwise.errors.ConvergenceWarning")
 def test_a_task_without_labels_gets_the_class_prior(name):
     votes = cw.Annotations.from_arrays([0, 0, 1, 1], [0, 1, 0, 1], [0, 0, 1, 1], tasks=[0, 1, 2])
     gold = {0: 0} if "gold" in registry.card(name).needs else None

@@ -112,7 +112,8 @@ def test_several_controls_are_several_questions(tmp_path):
     content = label_studio((1, [annotation(7, choice("a"), taxonomy, rating, number, text)]))
     with pytest.raises(cw.DataError, match=r"4 questions, 'n', 'sent', 'stars', 'tax'; say which: --question NAME"):
         read(tmp_path, content)
-    said = {q: rows(read(tmp_path, content, question=q).annotations)[0][2] for q in ("sent", "tax", "stars", "n")}
+    questions = ("sent", "tax", "stars", "n")
+    said = {q: rows(read(tmp_path, content, question=q, kind="classes").annotations)[0][2] for q in questions}
     assert said == {"sent": "a", "tax": "Animal / Cat", "stars": "4", "n": "2.5"}
     with pytest.raises(cw.DataError, match="no question 'mood'; it has 'n', 'sent'"):
         read(tmp_path, content, question="mood")
@@ -180,7 +181,7 @@ def test_the_question_of_a_flat_export_is_what_differs_within_tasks(tmp_path):
     both = json.dumps([flat("t1", "ann", "pos", stars=[{"rating": 3}]), flat("t1", "bob", "neg")]).encode()
     with pytest.raises(cw.DataError, match="2 questions, 'sent', 'stars'"):
         read(tmp_path, both)
-    assert rows(read(tmp_path, both, question="stars").annotations) == [("t1", "ann", "3")]
+    assert rows(read(tmp_path, both, question="stars", kind="classes").annotations) == [("t1", "ann", "3")]
 
 
 # ---------------------------------------------------------------------------------------------- the others

@@ -14,9 +14,10 @@ import crowdwise as cw
 SOURCES = sorted((ROOT / "src").rglob("*.py"))
 
 
-def test_importing_crowdwise_imports_nothing_heavy():
-    heavy = ("torch", "numba", "pandas", "sklearn", "scipy")
-    code = f"import crowdwise, sys; print([m for m in {heavy} if m in sys.modules])"
+@pytest.mark.parametrize("what", ["crowdwise", "crowdwise.cli"])
+def test_importing_crowdwise_imports_nothing_heavy(what):
+    heavy = ("torch", "numba", "pandas", "sklearn", "scipy", "polars", "numpy")
+    code = f"import {what}, sys; print([m for m in {heavy} if m in sys.modules])"
     assert subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True).stdout == "[]\n"
 
 
@@ -56,3 +57,7 @@ def test_files_stay_small():
     for path in SOURCES:
         lines = len(path.read_text(encoding="utf-8").splitlines())
         assert lines <= 500, f"{path}: {lines} lines"
+
+
+def test_no_pictures_lie_about_in_the_root():
+    assert not [path.name for path in ROOT.iterdir() if path.suffix in (".png", ".svg", ".jpg", ".pdf")]

@@ -27,7 +27,7 @@ def test_the_method_that_models_workers_is_chosen_over_counting_votes():
     assert choice.best == "agg_net"
     assert choice.table["method"].to_list() == ["agg_net", "vanilla"]
     assert (choice.table["standard_error"] > 0).all()
-    assert "agg_net foretells held-out labels best" in choice.reason
+    assert "agg_net predicts held-out labels best" in choice.reason
 
 
 def test_one_fold_is_refused():

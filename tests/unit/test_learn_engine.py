@@ -367,7 +367,7 @@ def test_a_saved_classifier_is_the_same(tmp_path, method):
     assert np.array_equal(back.result_.posterior, fitted.result_.posterior)
     for path in Path(tmp_path / "clf").iterdir():  # a pickle begins with this byte, or sits in a zip as data.pkl
         assert b"data.pkl" not in path.read_bytes()
-        assert path.suffix in {".json", ".npz", ".parquet", ".safetensors"}
+        assert path.suffix in {".json", ".npz", ".parquet", ".safetensors", ".csv"}
     with pytest.raises(cw.DataError, match="already holds a classifier"):
         fitted.save(tmp_path / "clf")
     fitted.save(tmp_path / "clf", force=True)

@@ -71,6 +71,10 @@ def test_tasks_that_were_gold_in_the_fit_are_not_scored():
     assert scores.accuracy < 1
     with pytest.raises(cw.DataError, match="all 50 tasks in the truth were gold in the fit"):
         cw.evaluate(result, gold)
+    table = result.to_table()
+    assert cw.evaluate(table, answers).n == 200  # a table does not say what was gold
+    scores = cw.evaluate(table, answers, gold=gold)
+    assert (scores.n, scores.n_gold_left_out, scores.brier) == (150, 50, rest.brier)
 
 
 def test_new_tasks_were_never_gold():

@@ -66,6 +66,29 @@ def test_the_commands_know_it(folder, crowdwise_cli):
     assert "mean distance in degrees" in out
 
 
+def test_its_workers_and_its_page_cost_one_function(folder, crowdwise_cli):
+    votes = folder / "votes.csv"
+    lines = votes.read_text(encoding="utf-8").splitlines()
+    lost = [line for line in lines[1:] if ",w00," in line]
+    votes.write_text("\n".join(line if line not in lost else f"{line.rpartition(',')[0]},{i * 77 % 360}"
+                               for i, line in enumerate(lines)) + "\n", encoding="utf-8")  # fmt: skip
+    code, out, err = crowdwise_cli("workers", votes, "-o", folder / "tables")
+    assert code == 0, err
+    assert "Steadiness" in out
+    assert "closeness" in out
+    assert "1 workers are flagged" in err
+    assert {path.name for path in (folder / "tables").iterdir()} == {"quality.csv", "agreement.csv", "flags.csv"}
+    code, _, err = crowdwise_cli("report", votes, "-o", folder / "page.html")
+    assert code == 0, err
+    page = (folder / "page.html").read_text(encoding="utf-8")
+    for words in ("200 directions by 12 workers on 40 tasks", "points elsewhere than the others", "closeness",
+                  "<h3>Steadiness</h3>", "mean_direction", "labels.csv"):  # fmt: skip
+        assert words in page, words
+    code, _, err = crowdwise_cli("workers", votes, "--idle", 5)
+    assert code == 2
+    assert "idle does not go with directions" in err
+
+
 def test_what_it_cannot_do_is_said_in_one_line(folder, crowdwise_cli):
     code, _, err = crowdwise_cli("compare", folder / "votes.csv")
     assert (code, err.count("\n")) == (2, 2), err
@@ -73,6 +96,6 @@ def test_what_it_cannot_do_is_said_in_one_line(folder, crowdwise_cli):
 
 
 def test_methods_of_another_kind_are_refused(folder, crowdwise_cli):
-    code, _, err = crowdwise_cli("aggregate", folder / "votes.csv", "-m", "dawid_skene")
+    code, _, err = crowdwise_cli("aggregate", folder / "votes.csv", "--kind", "angles", "-m", "dawid_skene")
     assert code == 2
     assert "dawid_skene is for class labels, these are directions" in err

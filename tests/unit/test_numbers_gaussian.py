@@ -10,9 +10,9 @@ from scipy.stats import multivariate_normal
 
 from crowdwise.maths import numbers
 from crowdwise.maths.numbers import Rows
-from crowdwise.maths.numbers.gaussian import Workers, step
-from crowdwise.maths.numbers.passes import Message, Space, accumulate
-from crowdwise.maths.numbers.precision import Precision
+from crowdwise.maths.numbers.gaussians.gaussian import Workers, step
+from crowdwise.maths.numbers.gaussians.passes import Message, Space, accumulate
+from crowdwise.maths.numbers.gaussians.precision import Precision
 from crowdwise.simulate.numbers import number_crowd
 
 
@@ -159,7 +159,7 @@ def test_compiled_pass_equals_the_plain_one(slopes, weighted):
 def test_large_crowds_take_the_compiled_pass_and_get_the_same(monkeypatch):
     rows, _ = planted(7, tasks=400, workers=20)
     plain = numbers.gaussian(rows)
-    monkeypatch.setattr("crowdwise.maths.numbers.passes.COMPILED_FROM", 1)
+    monkeypatch.setattr("crowdwise.maths.numbers.gaussians.passes.COMPILED_FROM", 1)
     assert Space.of(rows, None).compiled
     np.testing.assert_allclose(numbers.gaussian(rows).mean, plain.mean, rtol=1e-11, atol=1e-11)
 

@@ -10,8 +10,8 @@ from scipy import stats
 from crowdwise.maths import numbers
 from crowdwise.maths.numbers import Rows
 from crowdwise.maths.numbers.intervals import conformal_margin, gaussian_interval, gold_margin, interval
-from crowdwise.maths.numbers.reliability import reliability
-from crowdwise.maths.numbers.scores import scores
+from crowdwise.maths.numbers.picture.reliability import reliability
+from crowdwise.maths.numbers.picture.scores import scores
 from crowdwise.simulate.numbers import number_crowd
 
 

@@ -86,7 +86,7 @@ def test_parquet_keeps_types(tmp_path):
     assert votes.classes.to_list() == ["false", "true"]
     assert dict(votes.ledger.dropped) == {"no worker": 1}
     frame.with_columns(pl.col("worker").cast(pl.Categorical), label=pl.Series([0.5, 1.0, 1.0])).write_parquet(path)
-    assert cw.read(path).classes.to_list() == ["0.5", "1.0"]
+    assert cw.read(path, kind="classes").classes.to_list() == ["0.5", "1.0"]
 
 
 def test_jsonl_numbers_are_written_out(tmp_path):

@@ -12,7 +12,7 @@ import pytest
 import crowdwise as cw
 from crowdwise.io import run_folder
 
-OLD = Path(__file__).parents[1] / "written" / "runs_0_1_0"
+OLD = Path(__file__).parents[1] / "runs_0_1_0"
 
 
 @pytest.fixture

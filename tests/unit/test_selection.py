@@ -90,8 +90,8 @@ def test_predictions_are_distributions_over_labels():
         predict(
             cw.Annotations.from_arrays(votes.task, votes.worker, np.full(len(votes), k), classes=range(4)),
             rows,
+            votes,
             posterior,
-            table,
         )
         for k in range(4)
     )

@@ -2,11 +2,15 @@
 
 from __future__ import annotations
 
+import tracemalloc
+
 import numpy as np
 import pytest
 from scipy.stats import beta
 
 import crowdwise as cw
+from crowdwise.aggregate.skills import sharpened, sides
+from crowdwise.maths.kernels import Workspace
 from crowdwise.maths.skill import COMMON_ERRORS, PRIOR_STRENGTH, share_interval, worker_skill
 
 from ..conftest import planted
@@ -21,23 +25,67 @@ def test_the_prior_counts_once():
     assert found.low[0] > 0.7
 
 
-def test_only_the_lower_end_allows_for_common_errors_and_not_on_gold():
+def test_the_ends_allow_for_common_errors_and_not_on_gold():
+    """Unseen common errors lower the lower end, which then misses nobody: the upper end has both tails."""
     worker, right = np.zeros(50, dtype=np.int32), np.r_[np.ones(40), np.zeros(10)]
     plain = share_interval(np.array([50.0]), np.array([40.0]), np.array([0.0]), np.array([0.8]))
     unseen = worker_skill(worker, right, 1)
     told = worker_skill(worker, right, 1, known=np.ones(50, dtype=bool))
     np.testing.assert_allclose([told.low, told.high], [plain.low, plain.high])
-    np.testing.assert_allclose(unseen.high, plain.high)
+    centre = PRIOR_STRENGTH * 0.8 + 40, PRIOR_STRENGTH * 0.2 + 10
+    np.testing.assert_allclose(unseen.high, beta.ppf(0.95, *centre))
     odds = [x[0] / (1 - x[0]) for x in (plain.low, unseen.low)]
     assert np.log(odds[0] / odds[1]) == pytest.approx(COMMON_ERRORS)
+
+
+def coverage(method: str, k: int, labels: int, seeds: int) -> float:
+    inside: list[bool] = []
+    for seed in range(seeds):
+        votes, _, skill = planted(400, 20, k, labels, seed=seed)
+        result = cw.method(method).fit(votes)
+        inside += ((result.skill_low <= skill) & (skill <= result.skill_high)).tolist()
+    return float(np.mean(inside))
 
 
 @pytest.mark.parametrize("k", [2, 4, 10, 20])
 @pytest.mark.parametrize("method", ["majority_vote", "wawa", "hierarchical", "committee"])
 def test_intervals_hold_the_truth_whatever_the_number_of_classes(method, k):
-    inside = []
-    for seed in range(4):
-        votes, _, skill = planted(400, 20, k, 5, seed=seed)
-        result = cw.method(method).fit(votes)
-        inside += ((result.skill_low <= skill) & (skill <= result.skill_high)).tolist()
-    assert np.mean(inside) >= 0.92
+    assert coverage(method, k, 5, seeds=4) >= 0.92
+
+
+@pytest.mark.filterwarnings("ignore::crowdwise.errors.CrowdwiseWarning")
+@pytest.mark.parametrize(
+    ("method", "k"), [("confusion_vector", 20), ("bayes_gc", 20), ("gibbs", 20), ("sml", 2), ("cnmf", 2), ("tensor", 2)]
+)
+def test_a_method_that_is_out_of_its_depth_does_not_misjudge_workers(method, k):
+    """Three labels a task: matrices of 20 classes hardly fill, and pairs of workers share six tasks."""
+    assert coverage(method, k, 3, seeds=3) >= 0.92
+
+
+def test_workers_are_judged_from_the_side_that_explains_the_labels():
+    """Posteriors that know nothing give no skills; one that knows two experts among seven guessers does."""
+    votes, truth, _ = planted(300, 12, 3, 6, seed=1)
+    blank = np.full((300, 3), 1 / 3)
+    vote, _ = sides(votes, blank, (), None)
+    assert (vote.argmax(axis=1) == truth).mean() > 0.9
+    rng = np.random.default_rng(0)
+    task, worker, true = np.repeat(np.arange(300), 9), np.tile(np.arange(9), 300), np.arange(300) % 2
+    guessers = cw.Annotations.from_arrays(
+        task, worker, np.where(worker < 2, true[task], rng.integers(2, size=len(task)))
+    )
+    known = np.eye(2)[true]
+    np.testing.assert_array_equal(
+        sides(guessers, known, (), None)[0], sharpened(guessers, Workspace.of(guessers), known).posterior
+    )
+
+
+def test_very_many_classes_cost_a_vote_no_matrices():
+    """900 workers with matrices of 2,000 classes would take 29 GB."""
+    rng = np.random.default_rng(0)
+    votes = cw.Annotations.from_arrays(
+        np.repeat(np.arange(3000), 3), np.tile(np.arange(900), 10), rng.integers(2000, size=9000), classes=range(2000)
+    )
+    tracemalloc.start()
+    cw.MajorityVote().fit(votes)
+    assert tracemalloc.get_traced_memory()[1] < 1e9
+    tracemalloc.stop()

@@ -66,7 +66,7 @@ def test_a_workbook_is_read_as_it_looks(tmp_path):
     pytest.importorskip("fastexcel")
     path = tmp_path / "votes.xlsx"
     path.write_bytes(workbook([HEADER, *ROWS], [("nothing",)]))
-    reading = cw.read_all(path)
+    reading = cw.read_all(path, kind="classes")
     votes = reading.annotations
     assert reading.format == "excel"
     assert votes.tasks.to_list() == ["007", "1", "2"]
@@ -129,12 +129,12 @@ def test_labels_from_a_file_are_those_of_the_frame(tmp_path):
     for labels, classes in (([3.0, None, 4.0], ["3", "4"]), ([1.0, 1.5, 2.0], ["1.0", "1.5", "2.0"])):
         frame = pl.DataFrame({"task": ["a", "b", "c"], "worker": ["w"] * 3, "label": labels})
         frame.write_csv(tmp_path / "v.csv")
-        assert cw.read(tmp_path / "v.csv").classes.to_list() == classes
+        assert cw.read(tmp_path / "v.csv", kind="classes").classes.to_list() == classes
         assert [str(c) for c in cw.Annotations.from_frame(frame).classes.to_list()] == classes
     for text, classes in (("v1.0\nv2.0", ["v1.0", "v2.0"]), ("3,0\n3,5", ["3", "3.5"]), ("01.0\n2.0", ["01.0", "2.0"])):
         rows = "".join(f"t{i};w;{label}\n" for i, label in enumerate(text.split()))
         (tmp_path / "v.csv").write_text("task;worker;label\n" + rows)
-        assert cw.read(tmp_path / "v.csv").classes.to_list() == classes
+        assert cw.read(tmp_path / "v.csv", kind="classes").classes.to_list() == classes
     (tmp_path / "v.csv").write_text('task,worker,label\nt,w,"3,0"\n')
     assert cw.read(tmp_path / "v.csv").classes.to_list() == ["3,0"]  # in a file with commas it may be a list
 

@@ -53,6 +53,17 @@ def test_methods_that_have_not_settled_say_so():
         assert not cw.ZeroBasedSkill(max_iter=1).fit(votes).converged
 
 
+def test_kos_says_whether_its_messages_settled():
+    """One round from random messages settles nothing, very many do; the flag and the number of rounds say which."""
+    votes = planted(60, 6, 3, 4)[0]
+    with pytest.warns(cw.errors.ConvergenceWarning, match="kos stopped after 1 iterations"):
+        first = cw.KOS(max_iter=1).fit(votes)
+    last = cw.KOS(max_iter=200).fit(votes)
+    assert (first.converged, first.n_iter, last.converged, last.n_iter) == (False, 1, True, 200)
+    alone = cw.Annotations.from_arrays([1, 2], ["a", "b"], ["x", "y"])  # no task has two labels: nothing to pass on
+    assert (cw.KOS().fit(alone).converged, cw.KOS().fit(alone).n_iter) == (True, 1)
+
+
 def test_auto_judges_leads_by_their_own_error():
     """Scores of the same annotations go up and down together: their difference is far surer than either."""
     from crowdwise.aggregate.ensemble.auto import _preferred

@@ -15,7 +15,7 @@ from crowdwise.maths.bootstrap import bootstrap_interval, random_blocks
 from crowdwise.maths.discovery import adjusted
 from crowdwise.maths.factors.lowrank import complete
 from crowdwise.maths.skill import share_interval, worker_skill
-from crowdwise.workers.following import follows_others
+from crowdwise.workers.dependence.following import follows_others
 
 
 def test_capacity_of_textbook_channels():
@@ -48,8 +48,8 @@ def test_bias_correction_takes_away_what_estimating_adds():
         found.append(channel.mutual_information(counts.sum(axis=1) / n, table[None])[0])
     plain = float(np.mean(found))
     right = float(channel.mutual_information(prior, true[None])[0])
-    mended = float(channel.unbias(np.array([plain]), np.array([float(n)]), 3)[0])
-    assert abs(mended - right) < abs(plain - right) / 3
+    corrected = float(channel.unbias(np.array([plain]), np.array([float(n)]), 3)[0])
+    assert abs(corrected - right) < abs(plain - right) / 3
 
 
 def test_spammer_scores_of_extremes():

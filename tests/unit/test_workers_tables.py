@@ -152,7 +152,7 @@ def test_learning_curve_is_a_rolling_mean():
     votes = timed(shift_at=60)
     result = cw.DawidSkene().fit(votes)
     curve = workers.learning_curve(votes, result, window=20).filter(pl.col("worker") == 0)
-    confirmed = Judgement(votes, result).confirmed[votes.worker == 0]  # his tasks are in time order
+    confirmed = Judgement(votes, result).confirmed[votes.worker == 0]  # their tasks are in time order
     assert curve["accuracy"][0] == pytest.approx(confirmed[:20].mean())
     assert curve["accuracy"][-1] == pytest.approx(confirmed[-20:].mean())
     assert curve["position"].to_list() == list(range(20, 121))
@@ -177,7 +177,7 @@ def test_contested_tasks_come_first_with_a_reason():
     assert why[1].endswith("should settle it")
     assert table["todo"].to_list() == ["vote", "vote", *[""] * 22]
     assert table["n_agree"].sum() == 2 + 4 + 1 + 80
-    other = replace(vote, posterior=vote.posterior[:, ::-1].copy())
+    other = replace(vote, estimate=replace(vote.estimate, posterior=vote.posterior[:, ::-1].copy()))
     torn = cw.tasks.contested(votes, vote, [other])
     two = torn.row(by_predicate=pl.col("task") == 2, named=True)
     assert (two["disagreeing"], two["todo"], two["why"]) == (1, "look", "1 of 1 other methods say otherwise")

@@ -22,7 +22,7 @@ from .method import Method
 from .prior import as_prior
 from .registry import card
 from .silence import Heard
-from .skills import sharpened, skills
+from .skills import sides, skills
 
 if TYPE_CHECKING:
     from .models import ClassModel
@@ -53,8 +53,8 @@ class Solution:
     n_iter: int = 0
     converged: bool = True
     extra: Mapping[str, Any] = field(default_factory=dict)
-    # What the workers are judged by, where that is not the posterior itself (an average of methods is too soft): the
-    # first gives their skill, all of them its interval.
+    # What the workers are judged by, where the method knows better than its posterior (an average of methods is too
+    # soft): the first gives their skill, all of them its interval.
     workers_posteriors: tuple[F8, ...] = ()
 
 
@@ -141,10 +141,7 @@ class Aggregator(Method):
 
     def _result(self, annotations: Annotations, gold: Gold | None, found: Solution) -> Result:
         posterior = found.posterior if gold is None else gold.clamp(found.posterior)
-        views = found.workers_posteriors
-        if not views:
-            views = (posterior if found.confusion is not None else sharpened(annotations, posterior, gold),)
-        skill = skills(annotations, views, gold)
+        skill = skills(annotations, sides(annotations, posterior, found.workers_posteriors, gold), gold)
         stage = np.zeros(len(found.trace), dtype=np.int64) if found.stage is None else found.stage
         return class_result(
             method=self.name,

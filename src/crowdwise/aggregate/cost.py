@@ -1,4 +1,4 @@
-"""What a fit would cost, reckoned before it begins: who would ask for too much says so at once, and what would do.
+"""What a fit would cost, estimated before it begins: one that needs too much fails at once and says what would do.
 
 A posterior has tasks × classes cells. Methods with confusion matrices keep several tables of workers × classes² cells
 besides, and go through them in every step; with thousands of classes these, not the labels, are what a fit costs.
@@ -19,7 +19,7 @@ MAX_CELLS = 400_000_000
 MAX_TABLE = 50_000_000
 # A committee fits many times over: tables beyond FREE with over THIN cells a label cost minutes and can learn nothing.
 FREE, THIN = 2_000_000, 100
-CHEAP = "majority_vote, wawa, zero_based_skill"
+CHEAP = ("majority_vote", "wawa", "zero_based_skill")
 
 
 def table_cells(annotations: Annotations) -> int:
@@ -46,8 +46,25 @@ def check_size(name: str, annotations: Annotations) -> None:
     if keeps_tables(name) and table_cells(annotations) > MAX_TABLE:
         raise DataError(
             f"{name} would keep {table_cells(annotations):,} cells ({m:,} workers × {k:,}² classes), over the limit of "
-            f"{MAX_TABLE:,}; take {CHEAP}, or is the label column the right one?"
+            f"{MAX_TABLE:,}; take {', '.join(CHEAP)}, or is the label column the right one?"
         )
+
+
+def wide(annotations: Annotations) -> bool:
+    """Whether a posterior is far larger than what it is learnt from: every step of a method costs as much as a vote."""
+    return annotations.n_tasks * annotations.n_classes > max(FREE, THIN * len(annotations))
+
+
+def too_dear(name: str, annotations: Annotations) -> str | None:
+    """Why a comparison that nobody asked this method into leaves it out; None where it need not, or will refuse."""
+    frugal = name in CHEAP or registry.card(name).family == "ensemble"
+    if frugal or not wide(annotations) or (keeps_tables(name) and table_cells(annotations) > MAX_TABLE):
+        return None
+    cells = annotations.n_tasks * annotations.n_classes
+    return (
+        f"left out: every step would go through {cells:,} cells ({annotations.n_tasks:,} tasks × "
+        f"{annotations.n_classes:,} classes) for {len(annotations):,} labels; -m {name} runs it"
+    )
 
 
 def keeps_tables(name: str) -> bool:
@@ -65,7 +82,7 @@ def worthwhile(names: Sequence[str], annotations: Annotations, plain: Callable[[
     if not too_thin(annotations):
         return list(names)
     kept = [name for name in names if not keeps_tables(plain(name))]
-    if annotations.n_tasks * annotations.n_classes > max(FREE, THIN * len(annotations)):
+    if wide(annotations):
         kept = [name for name in kept if name == "majority_vote"]  # the others go through the posterior again and again
     if len(kept) < len(names):
         left = ", ".join(name for name in names if name not in kept)

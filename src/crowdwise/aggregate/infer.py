@@ -62,12 +62,22 @@ def _recoded(annotations: Annotations, result: Result, workers: pl.Series, at: C
     if not spoken.all():
         strange = annotations.classes.filter(~pl.Series(spoken))
         raise DataError(f"classes {quote(strange)} were not there when {result.method} was fitted; fit again")
-    label = classes[annotations.label] if len(classes) else annotations.label
-    worker = at[annotations.worker] if len(at) else annotations.worker
+    same = _stays(at, len(workers)), _stays(classes, len(result.classes))
+    if all(same):  # and with it what is worked out of the rows already
+        return annotations
+    label = annotations.label if same[1] else classes[annotations.label]
+    worker = annotations.worker if same[0] else at[annotations.worker]
     votes = replace(annotations, worker=worker, workers=workers, answers=Classes(label, result.classes))
-    # Names that were numbers there and text here may stand in another order.
+    if annotations.workers.dtype == workers.dtype:
+        return votes
+    # Names that were numbers there and are text here may stand in another order.
     order = order_by(votes.task, votes.n_tasks, votes.worker, votes.n_workers)
     return votes if order is None else votes.take(order)
+
+
+def _stays(moved: Codes, size: int) -> bool:
+    """Whether every code stays what it is."""
+    return len(moved) == size and bool((moved == np.arange(size)).all())
 
 
 def _picture(result: Result, old: npt.NDArray[np.int64], known: Mask) -> ClassWorkers:

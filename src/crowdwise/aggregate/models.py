@@ -59,7 +59,8 @@ class ConfusionTable(ClassModel):
         """The E-step; tasks without labels have the class prior."""
         theta = np.ascontiguousarray(self.spread(self.theta, votes.workers).transpose(0, 2, 1))
         found = em_pass(Workspace.of(votes), theta, np.maximum(self.weight, FLOOR)).posterior
-        return np.where((votes.labels_per_task > 0)[:, None], found, self.result.class_prior)
+        silent = votes.labels_per_task == 0
+        return np.where(silent[:, None], self.result.class_prior, found) if silent.any() else found
 
     def without_own(self, votes: Annotations, posterior: F8 | None = None) -> F8:
         """others[row, class] ∝ posterior[task, class] / theta[worker, class, label]: nothing the row's worker said of

@@ -24,7 +24,7 @@ COLUMNS = ("worker", "true", "observed", "n")
 
 
 def as_prior(prior: Any, annotations: Annotations) -> F8 | None:
-    """counts[worker, observed, true] of the workers at hand, from a Result or a table worker, true, observed, n.
+    """counts[worker, observed, true] of the workers here, from a Result or a table worker, true, observed, n.
 
     Rows of the same cell add up, so tables of several projects can be put one below the other.
     """

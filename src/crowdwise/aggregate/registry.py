@@ -10,7 +10,7 @@ from dataclasses import fields
 from importlib import import_module
 from typing import Any
 
-from ..core import kind as kinds
+from ..core import kind_table as kinds
 from ..core.errors import ParameterError
 from .cards.card import Card
 from .cards.classes import CLASSES

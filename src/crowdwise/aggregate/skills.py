@@ -1,21 +1,26 @@
-"""The workers' skills of a fit: judged by what the method believes, once or from several sides.
+"""The workers' skills of a fit, judged from two sides: by what the method believes, and by what the votes say.
 
-A method with confusion matrices has its workers' accuracies at a fixed point of EM, and its posterior judges them. A
-vote does not: its shares are no probabilities, and they hold the worker's own vote. So workers are then judged by two
-passes of EM from the vote, with confusions held to the crowd's.
+No posterior is taken at its word. The shares of a vote are no probabilities and hold the worker's own vote; matrices
+with more cells than labels are unsure of everything, or sure of what is wrong. So workers are judged by two passes of
+EM, with confusions held to the crowd's, once from the method's posterior and once from the votes. Whichever makes the
+labels more probable gives the skill, and the interval holds what both say. A method that knows better (the committee)
+brings its own sides.
 """
 
 from __future__ import annotations
 
 from collections.abc import Sequence
+from dataclasses import replace
 
 import numpy as np
 import numpy.typing as npt
 
-from ..engine.selection import reading
+from ..engine.selection import shrunk
 from ..kinds.classes import Annotations
-from ..maths.kernels import Workspace, em_pass
+from ..maths.kernels import EMPass, Workspace, em_pass, stats_of
+from ..maths.logspace import shares
 from ..maths.skill import Skill, widest, worker_skill
+from .cost import too_thin
 from .gold import Gold
 
 F8 = npt.NDArray[np.float64]
@@ -38,11 +43,27 @@ def skills(annotations: Annotations, views: Sequence[F8], gold: Gold | None) -> 
     return widest(found)
 
 
-def sharpened(annotations: Annotations, posterior: F8, gold: Gold | None) -> F8:
-    """What confusions make of a vote."""
+def sides(annotations: Annotations, posterior: F8, own: Sequence[F8], gold: Gold | None) -> tuple[F8, ...]:
+    """The posteriors that judge the workers, the one to believe first; `own` are those that the method brings."""
+    if own or too_thin(annotations):  # or matrices would be far larger than what they are learnt from
+        return tuple(own) or (posterior,)
     space = Workspace.of(annotations, None if gold is None else gold.label)
+    start = shares(annotations.votes)
+    start = start if gold is None else gold.clamp(start)
+    vote = sharpened(annotations, space, start)
+    if np.array_equal(posterior, start):
+        return (vote.posterior,)
+    mine = sharpened(annotations, space, posterior)
+    margin = 1e-9 * abs(mine.log_likelihood)  # the order of a sum must not decide
+    views = (mine.posterior, vote.posterior)
+    return views[::-1] if vote.log_likelihood > mine.log_likelihood + margin else views
+
+
+def sharpened(annotations: Annotations, space: Workspace, posterior: F8) -> EMPass:
+    """What confusions make of a posterior."""
     heard = annotations.labels_per_task > 0  # tasks without labels have no say in what classes are common
+    found = EMPass(posterior, stats_of(space, posterior), 0.0)
     for _ in range(PASSES if heard.any() else 0):
-        prior = posterior[heard].mean(axis=0) + LEAST
-        posterior = em_pass(space, reading(annotations, posterior), prior / prior.sum()).posterior.copy()
-    return posterior
+        prior = found.posterior[heard].mean(axis=0) + LEAST
+        found = em_pass(space, shrunk(found.stats.counts), prior / prior.sum())
+    return replace(found, posterior=found.posterior.copy())

@@ -157,7 +157,7 @@ def _partners(first: I8, second: I8, core: Mask) -> I8:
 def _excess(first: I8, second: I8, n: F8, share: F8, u: F8, level: float) -> F8:
     """Adjusted p-values of agreement beyond <u, u'>, by exact tails: common tasks are few.
 
-    Pairs whose excess is small in size, or of which nothing can be foretold, get one.
+    Pairs whose excess is small in size, or of which nothing can be predicted, get one.
     """
     from scipy.special import betainc
 

@@ -9,13 +9,9 @@ from typing import Any, Literal
 import numpy as np
 import polars as pl
 
-from ..aggregate.base import Aggregator
 from ..core.ledger import Ledger
 from ..core.result import Result
-from ..kinds.classes import Annotations
 from ..workers.flags import REMOVED, Flag
-from ..workers.judgement import Judgement
-from ..workers.study import flags_of
 
 REASON = "given by a worker who was flagged and left out"
 
@@ -28,7 +24,7 @@ class Removal:
     labels stayed, with "drop" these tasks are now without any. `reasons[worker]` names their flags.
     """
 
-    annotations: Annotations
+    annotations: Any
     workers: tuple[Any, ...]
     n_labels: int
     orphans: tuple[Any, ...]
@@ -56,17 +52,18 @@ class Removal:
 
 
 def drop_flagged(
-    annotations: Annotations,
+    annotations: Any,
     flags: Iterable[Flag],
     *,
     names: Collection[str] = REMOVED,
     orphans: Literal["keep", "drop"] = "keep",
 ) -> Removal:
-    """Leave out the workers who bear a flag of these `names`.
+    """Leave out the workers who have a flag of these `names`.
 
     A task whose every label would go is an orphan: its labels are kept (default) or dropped, and it is listed.
 
-    >>> votes = Annotations.from_arrays([1, 1, 2], [*"aba"], [*"xyx"])
+    >>> import crowdwise as cw
+    >>> votes = cw.Annotations.from_arrays([1, 1, 2], [*"aba"], [*"xyx"])
     >>> out = drop_flagged(votes, [Flag("a", "random")])
     >>> out.workers, out.n_labels, out.orphans
     (('a',), 1, (2,))
@@ -84,7 +81,7 @@ def drop_flagged(
     n = int(gone.sum())
     kept = annotations.take(~gone)
     before = annotations.ledger
-    if before.rows_used != len(annotations):  # a part of what was read: the ledger starts anew
+    if before.rows_used != len(annotations):  # a part of what was read: the ledger starts from zero
         before = Ledger(len(annotations), len(annotations))
     dropped = {**before.dropped, REASON: before.dropped.get(REASON, 0) + n}
     ledger = Ledger(before.rows_in, len(kept), dropped, before.notes)
@@ -100,13 +97,14 @@ def drop_flagged(
 
 @dataclass(frozen=True)
 class Refit:
-    """A fit without flagged workers: the `result`, the `annotations` that it rests on, who left and what changed."""
+    """A fit without flagged workers: the `result`, the votes that it rests on (`annotations`), who left, and how many
+    labels differ (None where answers are no classes)."""
 
     result: Result
-    annotations: Annotations
+    annotations: Any
     removal: Removal
     flags: tuple[Flag, ...]
-    n_changed: int
+    n_changed: int | None
 
     def sentences(self) -> list[str]:
         """What changed, for people."""
@@ -115,15 +113,15 @@ class Refit:
             for flag in self.flags
             if flag.name in self.removal.reasons.get(flag.worker, ())
         ]
-        changed = f"{self.n_changed:,} labels differ from those with everybody's votes"
-        return [*left, *self.removal.sentences(), changed]
+        more = [] if self.n_changed is None else [f"{self.n_changed:,} labels differ from those with everybody's votes"]
+        return [*left, *self.removal.sentences(), *more]
 
 
-def fit_without_flagged(method: Aggregator, annotations: Annotations, **how: Any) -> Refit:
+def fit_without_flagged(method: Any, annotations: Any, **how: Any) -> Refit:
     """Fit, leave out the workers who are flagged as guessing or colluding, and fit again; `how` goes to both fits."""
     before = method.fit(annotations, **how)
-    flags = flags_of(Judgement(annotations, before))
+    flags = annotations.kind.door("flags")(annotations, before)
     removal = drop_flagged(annotations, flags)
     result = method.fit(removal.annotations, **how)
-    changed = int((result.labels != before.labels).sum())
+    changed = int((result.labels != before.labels).sum()) if hasattr(result, "labels") else None
     return Refit(result, removal.annotations, removal, tuple(flags), changed)

@@ -1,6 +1,6 @@
 """The command line: one file per command, each parses, calls the library and prints.
 
-Data goes to stdout, talk to stderr. Exit code 0: fine; 2: the user's to mend, said in one line; 1: a bug of ours.
+Data goes to stdout, talk to stderr. Exit code 0: fine; 2: the user can fix it, said in one line; 1: a bug of ours.
 """
 
 from __future__ import annotations

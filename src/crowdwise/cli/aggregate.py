@@ -52,7 +52,7 @@ def aggregate(
     checked_method(method)
     if output is not None:
         refuse_to_overwrite(output, OWN, force)
-    annotations, known = load(votes, asked, gold, gold_columns)
+    annotations, known = load(votes, asked, gold, gold_columns, method)
     chosen = chosen_method(method, annotations, seed, param)
     tell_ledger(annotations.ledger)
     history = None if prior is None else load_prior(prior)

@@ -63,14 +63,14 @@ def compare(
         registry.card(name)
     if output is not None:
         refuse_to_overwrite(output, FILES, force)
-    annotations, known = load(votes, asked, gold, gold_columns)
+    annotations, known = load(votes, asked, gold, gold_columns, method[0] if method else None)
     chosen = method or registry.names(annotations.kind.name)
     tell_ledger(annotations.ledger)
     answers = asked.truth(truth, truth_columns)
     with naming(votes, gold, truth), counting("compare") as watch:
         found = run(
             annotations,
-            chosen,
+            method or None,  # None: all except those that would cost too much
             truth=answers,
             gold=known,
             seed=seed,

@@ -70,7 +70,8 @@ def convert(
 
 def export_of(original: str, asked: Asked) -> Reading:
     """The export that the votes came from, read for its tasks; contradictions in it are nobody's concern here."""
-    reading = replace(asked, duplicates=Repeats.keep, format=None).read(original)
+    own = replace(asked, duplicates=Repeats.keep, format=None, about_tasks=None, about_workers=None)
+    reading = own.read(original)
     if reading.items is None:
         raise DataError(f"{original} is read as {reading.format}; --original takes an export of Label Studio")
     return reading

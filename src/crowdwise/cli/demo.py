@@ -9,7 +9,6 @@ import typer
 
 from ..aggregate.registry import DEFAULT
 from ..core.errors import MissingDependencyError
-from ..workers.short import bar
 from .options import Force, Seed
 from .terminal import console, print_table
 
@@ -118,6 +117,8 @@ def _classifier(digits: Any, labels: Any) -> float:
 
 def _whom_to_trust(crowd: Crowd, result: Result) -> None:
     """The best and the worst of each kind: what crowdwise thinks beside what is true."""
+    from ..workers.short import bar
+
     kinds, accuracy = _kinds(), crowd.worker_table()["accuracy"].to_list()
     order = sorted(range(len(kinds)), key=lambda w: -float(result.skill[w]))
     rows = []
@@ -140,7 +141,7 @@ def _whom_to_trust(crowd: Crowd, result: Result) -> None:
 
 
 def _adversary(crowd: Crowd, result: Result, out: Any) -> None:
-    """A consistent liar is useful once seen through: show what his labels really mean."""
+    """A consistent liar is useful once seen through: show what their labels really mean."""
     kinds = _kinds()
     assert result.confusion is not None
     worst = min((w for w in range(len(kinds)) if kinds[w] == "adversary"), key=lambda w: float(result.skill[w]))
@@ -148,6 +149,6 @@ def _adversary(crowd: Crowd, result: Result, out: Any) -> None:
     pairs = ", ".join(f"{true}→{said}" for true, said in enumerate(says) if true != said)
     out.print(
         f"\nWorker {result.workers[worst]} is an adversary: right {crowd.worker_table()['accuracy'][worst]:.0%} of the "
-        f"time, but predictable (true→said: {pairs}).\nMajority vote is misled by him; crowdwise reads his labels "
-        "through his confusion matrix."
+        f"time, but predictable (true→said: {pairs}).\nMajority vote is misled by them; crowdwise reads their labels "
+        "through their confusion matrix."
     )

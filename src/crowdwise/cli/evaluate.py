@@ -9,7 +9,7 @@ import typer
 
 from ..core.errors import ParameterError
 from .options import Json, Truth, TruthColumns
-from .terminal import clean, naming, print_json, print_table, say
+from .terminal import naming, print_json, print_table, say
 from .vote_options import Asked, Missing
 
 if TYPE_CHECKING:
@@ -50,37 +50,37 @@ def evaluate(
     if truth is None:
         raise ParameterError("evaluate needs --truth FILE, a table task,label")
     found: Result | pl.DataFrame = Result.load(labels) if labels.is_dir() else read_labels(labels, columns)
+    told = None if labels.is_dir() else gold_beside(labels)
     answers = Asked(missing=missing).truth(truth, truth_columns)
     with naming(labels, truth):
-        scores = score(found, answers, resamples=resamples, seed=seed)
+        scores = score(found, answers, gold=told, resamples=resamples, seed=seed)
     if json:
         print_json(scores.to_dict())
         return
     print_table("", ["", f"of {scores.n:,} tasks", "95 % interval"], scores.rows(), stderr=False)
     for table in scores.tables():
         print_table(table.title, table.header, table.rows, stderr=False)
-    if not labels.is_dir():
-        tell_gold_beside(labels)
     if scores.n_gold_left_out:
-        say(f"{scores.n_gold_left_out:,} tasks in the truth were gold in the fit and are not counted")
+        run = "fit" if labels.is_dir() else "run that this table lies with"
+        say(f"{scores.n_gold_left_out:,} tasks in the truth were gold in the {run} and are not counted")
     if scores.truths_without_labels:
         say(f"{scores.truths_without_labels:,} tasks in the truth have no label here and are not counted")
 
 
-def tell_gold_beside(labels: Path) -> None:
+def gold_beside(labels: Path) -> pl.DataFrame | None:
     """A table does not say which tasks were gold; the run in whose folder it lies does."""
+    import polars as pl
+
     from ..core.errors import CrowdwiseError
     from ..core.result import Result
 
     try:
-        gold = Result.load(labels.parent).gold
+        run = Result.load(labels.parent)
     except CrowdwiseError:  # no run, or a damaged one
-        return
-    if gold is not None and gold.any():
-        say(
-            f"note: {int(gold.sum()):,} tasks were gold in the run that this table lies with, and a table does not say "
-            f"which; crowdwise evaluate {clean(str(labels.parent))} leaves them out"
-        )
+        return None
+    if run.gold is None:
+        return None
+    return pl.DataFrame({"task": run.tasks.filter(pl.Series(run.gold))})
 
 
 def read_labels(path: Path, columns: str | None) -> pl.DataFrame:

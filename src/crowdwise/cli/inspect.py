@@ -24,7 +24,7 @@ def inspect(
     json: Json = False,
     classes: Annotated[int, typer.Option("--classes", min=1, help="How many classes to list.")] = 20,
 ) -> None:
-    """Say what a file of votes holds: format, columns, classes, overlap, graph, ledger, and what to beware of."""
+    """Say what a file of votes holds: format, columns, classes, overlap, graph, ledger, and what to watch out for."""
     reading = asked.read(votes)
     annotations = reading.annotations
     facts = _origin(reading) | annotations.describe()

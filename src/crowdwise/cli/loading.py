@@ -24,9 +24,16 @@ def is_run(votes: str, asked: Asked) -> bool:
     return asked.format is None and detect(folder, folder.name, votes)[0] is None
 
 
-def load(votes: str, asked: Asked, gold: Path | None, columns: str | None = None) -> tuple[Any, Any]:
-    """Votes and gold (the file's own when none is given); classes that only gold knows are added to the votes'."""
-    reading = asked.read(votes)
+def load(
+    votes: str, asked: Asked, gold: Path | None, columns: str | None = None, method: str | None = None
+) -> tuple[Any, Any]:
+    """Votes and gold (the file's own when none is given); classes that only gold knows are added to the votes'.
+
+    A method that was asked for tells what the answers are, where nothing else does.
+    """
+    from ..aggregate import registry
+
+    reading = asked.read(votes, None if method is None else registry.card(method).takes)
     annotations = reading.annotations
     if gold is None:
         known, note = reading.usable_gold()
@@ -76,6 +83,17 @@ def checked_method(method: str | None) -> None:
 
     if method is not None:
         registry.card(method)
+
+
+def checked_grades(votes: Any, grades: dict[str, Any]) -> None:
+    """Refuse --level and --order where they do not suit the answers, before a long fit."""
+    from ..core.errors import ParameterError
+
+    if not grades:
+        return
+    if not votes.kind.can("grades"):
+        raise ParameterError(f"--level and --order grade the agreement of classes; these are {votes.kind.people}")
+    votes.kind.door("grades")(votes, **grades)
 
 
 def load_prior(prior: Path) -> Any:

@@ -112,7 +112,7 @@ def _show(about: dict[str, Any]) -> None:
     out = console(stderr=False)
     out.print(f"{about['name']}: {about['summary']}")
     out.print(f"paper: {about['paper']}")
-    out.print(f"needs: {', '.join(about['needs']) or 'nothing but votes'}; can: {', '.join(about['can']) or '–'}")
+    out.print(f"needs: {', '.join(about['needs']) or 'only votes'}; can: {', '.join(about['can']) or '–'}")
     out.print(f"for: {about['kind']}")
     out.print("\n" + "\n".join(line.strip() for line in about["about"].splitlines()))
     for title, found in (("Parameters", about["parameters"]), ("Training", about["training"])):

@@ -101,11 +101,12 @@ Params = Annotated[
 
 
 def parse_grades(level: Grade | None, order: str | None) -> dict[str, Any]:
-    """--level and --order as the library takes them. An order alone means ordinal classes; names may be quoted."""
+    """--level and --order as the library takes them, where they are given. An order alone means ordinal classes; names
+    may be quoted."""
     import csv
 
     if order is None:
-        return {"level": "nominal" if level is None else level.value, "order": None}
+        return {} if level is None else {"level": level.value}
     names = [name.strip() for name in next(csv.reader([order], skipinitialspace=True), [])]
     return {"level": "ordinal" if level is None else level.value, "order": names}
 

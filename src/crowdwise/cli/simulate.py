@@ -19,14 +19,19 @@ def simulate(
     ] = None,
     tasks: Annotated[int, typer.Option("--tasks", min=1)] = 1000,
     workers: Annotated[int, typer.Option("--workers", min=1)] = 60,
-    classes: Annotated[int, typer.Option("--classes", min=1)] = 4,
+    classes: Annotated[
+        int | None, typer.Option("--classes", min=1, help="Classes, of scenarios of classes; 4 unless said.")
+    ] = None,
     labels: Annotated[int, typer.Option("--labels", min=1, help="Labels per task.")] = 5,
     features: Annotated[int, typer.Option("--features", min=0, help="Feature dimensions; 0 for none.")] = 0,
     seed: Seed = 0,
     output: Annotated[
         Path | None,
         typer.Option(
-            "-o", "--output", help="Folder for labels.csv, truth.csv, workers.csv, features.npz.", show_default=False
+            "-o",
+            "--output",
+            help="Folder for labels.csv (of numbers votes.csv), truth.csv, workers.csv, features.npz.",
+            show_default=False,
         ),
     ] = None,
     force: Force = False,
@@ -35,7 +40,7 @@ def simulate(
     from .. import simulate as room
 
     if scenario is None:
-        rows = [[name, each.description] for name, each in room.SCENARIOS.items()]
+        rows = [[name, each.description] for name, each in (room.SCENARIOS | room.NUMBER_SCENARIOS).items()]
         print_table("", ["scenario", "the crowd"], rows, stderr=False)
         return
     if output is None:

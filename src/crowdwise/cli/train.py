@@ -221,7 +221,7 @@ def tell(fitted: CrowdClassifier, annotations: Annotations, output: Path) -> Non
         say(f"{len(history)} epochs, loss {history['loss'][0]:.4f} to {history['loss'][-1]:.4f}")
     else:
         score = history["score"][history.best_epoch - 1]
-        say(f"{len(history)} epochs; epoch {history.best_epoch} foretells held-out labels best ({score:.4f}): kept")
+        say(f"{len(history)} epochs; epoch {history.best_epoch} predicts held-out labels best ({score:.4f}): kept")
     from ..scoring.outlook import outlook
 
     say(outlook(result))

@@ -58,7 +58,7 @@ def tell(fitted: CrowdRegressor, votes: Votes[Numbers], output: Path) -> None:
         say(f"{len(history)} epochs, loss {history['loss'][0]:.4f} to {history['loss'][-1]:.4f}")
     else:
         say(
-            f"{len(history)} epochs; epoch {history.best_epoch} foretells held-out numbers best "
+            f"{len(history)} epochs; epoch {history.best_epoch} predicts held-out numbers best "
             f"({score:.0%} of their variance): kept"
         )
     print_table("Workers", *fitted.result_.kind.door("worker_rows")(fitted.result_))

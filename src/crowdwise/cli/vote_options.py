@@ -46,7 +46,8 @@ Columns = Annotated[
     str | None,
     typer.Option(
         "--columns",
-        help="Which column is which: task=..,worker=..,label=..[,time=..,weight=..,duration=..,confidence=..,gold=..]; "
+        help="Which column is which: task=..,worker=..,label=..[,time=..,weight=..,duration=..,confidence=..,gold=..,"
+        "source=..,group=..,text=..,url=..]; "
         "value=.. (or value_x=..,value_y=..) for numbers.",
         metavar="PAIRS",
         show_default=False,
@@ -103,6 +104,24 @@ KindOption = Annotated[
         show_default=False,
     ),
 ]
+AboutTasks = Annotated[
+    Path | None,
+    typer.Option(
+        "--about-tasks",
+        help="A table with a row a task and whatever is known of it (text, url, ...); it travels with the votes.",
+        metavar="FILE",
+        show_default=False,
+    ),
+]
+AboutWorkers = Annotated[
+    Path | None,
+    typer.Option(
+        "--about-workers",
+        help="A table with a row a worker and whatever is known of them (group, family, cost, ...).",
+        metavar="FILE",
+        show_default=False,
+    ),
+]
 
 
 @dataclass(frozen=True)
@@ -118,9 +137,11 @@ class Asked:
     rejected: Rejected = Refused.keep
     missing: Missing = None
     kind: KindOption = None
+    about_tasks: AboutTasks = None
+    about_workers: AboutWorkers = None
 
-    def read(self, votes: str) -> Reading:
-        """The file, as it was asked for."""
+    def read(self, votes: str, likely: str | None = None) -> Reading:
+        """The file, as it was asked for; answers are of the `likely` kind where nobody says another."""
         from ..core.intake.columns import parse_columns
         from ..io.kind_of_columns import answer_roles
         from ..io.reading import read_all
@@ -136,6 +157,9 @@ class Asked:
             rejected=self.rejected.value,
             missing=tuple(self.missing or ()),
             kind=self.kind,
+            likely=likely,
+            about_tasks=self.about_tasks,
+            about_workers=self.about_workers,
         )
 
     def truth(self, path: Path | None, columns: str | None) -> pl.DataFrame | None:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 
 class CrowdwiseError(Exception):
-    """Base of every error that is the user's to mend; the command line prints it in one line and exits with 2."""
+    """Base of every error that the user can fix; the command line prints it in one line and exits with 2."""
 
 
 class DataError(CrowdwiseError):
@@ -21,7 +21,7 @@ class ParameterError(CrowdwiseError):
 
 
 class TrainingError(CrowdwiseError):
-    """Training went astray: a loss that is not a number, a checkpoint of another run."""
+    """Training went wrong: a loss that is not a number, a checkpoint of another run."""
 
 
 class MissingDependencyError(CrowdwiseError):

@@ -9,6 +9,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
+from inspect import Parameter, signature
 from typing import Any
 
 import polars as pl
@@ -26,11 +27,13 @@ class Kind:
     """What a kind of answer is.
 
     `columns` are the columns of an answer with the names that files give them, best first (`more_roles`: further ones
-    it may have, `value_*`); `told_by(header)` says which of a file's columns these are when nobody said, or None, and
-    `fits(column)` whether what stands in one can be meant; `dtypes` are the types of the stored columns (names, unless
-    said);
-    `coder(columns, **options)` reads them. `doors` lead to what other rooms do for this kind: describe, html, estimate,
-    picture, model, infer, gold, evaluate, study, page.
+    it may have, `value_*`); `told_by(header)` says which of a file's columns these are when nobody said, or None,
+    `fits(column)` whether what stands in one can be meant, and `claims(answers)` why distinct answers can hardly be
+    of another kind ("" where they can); `dtypes` are the types of the stored columns (names, unless said);
+    `coder(columns, **options)` reads them. `doors` lead to what other rooms do for this kind: describe, html (votes
+    in a notebook), estimate, picture, model, infer, evaluate, compare, sentences, worker_rows, show, inspect, study (of
+    the workers), grades (checks how agreement is to be graded), page (its part of the report), plots and card (a result
+    in a notebook).
     """
 
     name: str
@@ -45,6 +48,7 @@ class Kind:
     more_roles: tuple[str, ...] = ()
     fits: Callable[[pl.Series], bool] | None = None
     dtypes: tuple[pl.DataType, ...] = ()
+    claims: Callable[[pl.Series], str] | None = None
 
     @property
     def roles(self) -> tuple[str, ...]:
@@ -60,3 +64,13 @@ class Kind:
         if what not in self.doors:
             raise ParameterError(f"{what} does not know {self.people}")
         return resolve(self.doors[what])
+
+    def ask(self, what: str, *given: Any, **options: Any) -> Any:
+        """Go through a door; an option that it does not know is refused in one line."""
+        way = self.door(what)
+        known = signature(way).parameters
+        if all(each.kind is not Parameter.VAR_KEYWORD for each in known.values()):
+            for name in options:
+                if name not in known:
+                    raise ParameterError(f"{name} does not go with {self.people}")
+        return way(*given, **options)

@@ -78,7 +78,7 @@ class Result:
         )
 
     def _repr_html_(self) -> str:
-        shown: str = resolve("crowdwise.plots:html")(self)
+        shown: str = self.kind.door("card")(self)
         return shown
 
     @property
@@ -88,8 +88,9 @@ class Result:
 
     @property
     def plot(self) -> Any:
-        """Plots on matplotlib: `.workers()`, `.confusion(worker)`, `.calibration(truth)`, `.contested()`."""
-        return resolve("crowdwise.plots:Plots")(self)
+        """Plots on matplotlib. Of classes `.workers()`, `.confusion(worker)`, `.calibration(truth)`, `.contested()`; of
+        numbers `.workers()`, `.estimates(truth)`."""
+        return self.kind.door("plots")(self)
 
     @property
     def expected_accuracy(self) -> tuple[float, float, float] | None:

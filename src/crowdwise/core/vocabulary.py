@@ -33,7 +33,7 @@ def as_series(values: Any, name: str) -> pl.Series:
             series = pl.Series(name, values, strict=True)
         except UnicodeEncodeError as error:
             half = quote([next(v for v in values if isinstance(v, str) and not _is_whole(v))])
-            raise DataError(f"{name} holds {half}, which has half a character (a lone surrogate); mend it") from error
+            raise DataError(f"{name} holds {half}, which has half a character (a lone surrogate); fix it") from error
         except (TypeError, pl.exceptions.PolarsError) as error:
             kinds = sorted({type(v).__name__ for v in values if v is not None})
             raise DataError(
@@ -111,7 +111,7 @@ def short_numerals(values: pl.Series) -> pl.Series:
 
 
 def spelt_like(values: pl.Series, vocabulary: pl.Series) -> pl.Series:
-    """Values that the vocabulary lacks, but for the spelling of a number, as it spells them: 3.0 is 3 there."""
+    """Values that the vocabulary lacks, except for the spelling of a number, as it spells them: 3.0 is 3 there."""
     known = lookup(vocabulary, values)[1]
     strange = values.filter(~pl.Series(known)).unique()
     if not len(strange) or not len(vocabulary):

@@ -213,14 +213,17 @@ class Votes(Generic[A]):
         return append(self, other, duplicates)
 
     def about(self, *, tasks: Any = None, workers: Any = None) -> Self:
-        """The same votes with what else is known of tasks or workers: a table with a column `task` or `worker`."""
-        from .side_tables import side_table
+        """The same votes with what else is known of tasks or workers: a table with a column `task` or `worker`.
+
+        What was known before stays; where both speak of one thing, the later one is believed.
+        """
+        from .side_tables import joined, side_table
 
         given: dict[str, Any] = {}
         if tasks is not None:
-            given["about_tasks"] = side_table(tasks, "task", self.tasks)
+            given["about_tasks"] = joined(self.about_tasks, side_table(tasks, "task", self.tasks))
         if workers is not None:
-            given["about_workers"] = side_table(workers, "worker", self.workers)
+            given["about_workers"] = joined(self.about_workers, side_table(workers, "worker", self.workers))
         return replace(self, **given)
 
     def to_frame(self) -> pl.DataFrame:

@@ -56,7 +56,7 @@ FIRST: tuple[str, ...] = (
 )  # fmt: skip
 
 # Truth known independently of the crowd. The _text sets are left out, since they repeat rte and sp, and so are sets
-# that are there for what else they hold (groups, durations, guesses about others). Some crowds are kin: see FAMILIES.
+# that are there for what else they hold (groups, durations, guesses about others). For related crowds see FAMILIES.
 INDEPENDENT: tuple[str, ...] = (
     *FIRST,
     "abc3", "adult", "aircrowd6", "cdr_abstract", "cf_amt", "chexpert", "crows", "duchenne", "ducks",

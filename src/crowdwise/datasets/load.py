@@ -136,7 +136,7 @@ def _labels_file(home: Path, name: str) -> Path:
 
 
 def _checksum(path: Path) -> str:
-    """Of the unpacked file: packing it anew changes the bytes but not the data."""
+    """Of the unpacked file: packing it again changes the bytes but not the data."""
     try:
         raw = path.read_bytes()
         return hashlib.sha256(gzip.decompress(raw) if path.suffix == ".gz" else raw).hexdigest()

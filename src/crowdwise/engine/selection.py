@@ -14,7 +14,7 @@ from what the labels mean, it may still predict well. `upheld` is the guard agai
 from __future__ import annotations
 
 import warnings
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 from typing import Protocol
 
@@ -25,6 +25,7 @@ from ..core.errors import CrowdwiseWarning, DataError, ParameterError
 from ..kinds.classes import Annotations
 from ..maths.kernels import Workspace, stats_of
 from ..maths.ties import tie_shares
+from .thin import BLOCK, ThinReading, is_thin
 
 F8 = npt.NDArray[np.float64]
 I8 = npt.NDArray[np.int64]
@@ -94,7 +95,7 @@ def held_out(
         with warnings.catch_warnings():  # whatever is to be said of all annotations was said when they were fitted
             warnings.simplefilter("ignore", CrowdwiseWarning)
             posterior = fit(votes).posterior
-        parts.append((out, predict(annotations, out, posterior, reading(votes, posterior))))
+        parts.append((out, predict(annotations, out, votes, posterior)))
     if not parts:
         raise DataError("no task has labels of two workers, so there is nothing to predict a held-out label from")
     rows = np.concatenate([out for out, _ in parts])
@@ -133,21 +134,36 @@ def reading(votes: Annotations, posterior: F8) -> F8:
 
     Expected counts, shrunk to the whole crowd's by STRENGTH labels per class.
     """
-    counts = stats_of(Workspace.of(votes), posterior).counts
-    k = votes.n_classes
+    return shrunk(stats_of(Workspace.of(votes), posterior).counts)
+
+
+def shrunk(counts: F8) -> F8:
+    """The reading that counts[worker, observed, true] make."""
+    k = counts.shape[1]
     crowd = counts.sum(axis=0) + np.eye(k) + 1.0 / k  # a class that nobody has seen is at best called by its name
     crowd /= crowd.sum(axis=0)
     table = counts + STRENGTH * crowd
     return np.asarray(table / table.sum(axis=1, keepdims=True))
 
 
-def predict(annotations: Annotations, rows: I8, posterior: F8, table: F8) -> F8:
-    """Probability of the labels in `rows`, given the posterior and table[worker, observed, true]."""
+def readings(
+    votes: Annotations, posterior: F8, worker: npt.NDArray[np.int32], label: npt.NDArray[np.int32]
+) -> Iterator[tuple[I8, F8]]:
+    """In blocks: rows, and reading[worker, label] of these rows, with the table or without."""
+    if is_thin(votes):
+        yield from ThinReading(votes, posterior, STRENGTH).blocks(worker, label)
+        return
+    table, step = reading(votes, posterior), max(BLOCK // votes.n_classes, 1)
+    for lo in range(0, len(worker), step):
+        rows = np.arange(lo, min(lo + step, len(worker)))
+        yield rows, table[worker[rows], label[rows]]
+
+
+def predict(annotations: Annotations, rows: I8, votes: Annotations, posterior: F8) -> F8:
+    """Probability of the labels in `rows`, given the other votes and what they say of the tasks."""
     out = np.empty(len(rows))
-    for lo in range(0, len(rows), 1 << 18):
-        part = rows[lo : lo + (1 << 18)]
-        said = table[annotations.worker[part], annotations.label[part]]
-        out[lo : lo + (1 << 18)] = np.einsum("rk,rk->r", posterior[annotations.task[part]], said)
+    for at, said in readings(votes, posterior, annotations.worker[rows], annotations.label[rows]):
+        out[at] = np.einsum("rk,rk->r", posterior[annotations.task[rows[at]]], said)
     return np.maximum(out, 1e-12)
 
 

@@ -25,7 +25,7 @@ def refuse_to_overwrite(folder: Path, names: Sequence[str], force: bool) -> None
 def written_beside(folder: Path, names: Sequence[str]) -> Iterator[Path]:
     """A folder to fill, which takes the place of `folder` when all is well and vanishes when something fails.
 
-    `names` are the files that the caller owns: old ones are gone afterwards, whether written anew or not. What else
+    `names` are the files that the caller owns: old ones are gone afterwards, whether written again or not. What else
     lies in the folder stays.
     """
     real = folder.resolve()  # a link stays a link

@@ -4,6 +4,8 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 
+import polars as pl
+
 from ..core import kind as kinds
 from ..core.intake.columns import KNOWN_AS
 from ..core.kind import Kind
@@ -33,6 +35,21 @@ def told(
                 note = f"read as {kind.people}, as the columns tell; --kind {FALLBACK} reads classes"
                 return kind, {**found, **mapping}, (note,)
     return kinds.get(FALLBACK), dict(mapping), ()
+
+
+def told_by_answers(question: str | None, answers: pl.Series) -> tuple[str, tuple[str, ...]]:
+    """The kind of an export's answers (each once) to a question, and notes: by the question's name, or by what only
+    one kind can be."""
+    for name in kinds.names():
+        kind = kinds.get(name)
+        if name == FALLBACK or kind.fits is None or not len(answers):
+            continue
+        names = [] if question is None else [question, question.removesuffix("s")]  # a list of `ratings`
+        named = _told_by(kind, names) is not None and kind.fits(answers)
+        why = f"as the name {question!r} tells" if named else kind.claims(answers) if kind.claims is not None else ""
+        if why:
+            return name, (f"read as {kind.people} ({why}); --kind {FALLBACK} reads classes",)
+    return FALLBACK, ()
 
 
 def roles(kind: Kind, mapping: Mapping[str, str]) -> tuple[str, ...]:

@@ -39,6 +39,8 @@ def read(
     missing: Sequence[str] = (),
     kind: str | None = None,
     order: Sequence[Any] | None = None,
+    about_tasks: Any = None,
+    about_workers: Any = None,
 ) -> Any:
     """Votes from a file: .csv, .tsv, .jsonl, .parquet (+ .gz, .zst), .xlsx, .npy (Snorkel's L), `-` for stdin.
 
@@ -47,8 +49,9 @@ def read(
     they differ. `format="wide"` reads a table with one column per worker, whose first column names the task.
     `missing` lists values that stand for nothing, such as R's "NA". What comes back are Annotations where the
     answers are classes, and Votes where they are of another `kind`; without `kind` the columns tell. `order` names
-    classes that have an order from the lowest to the highest. `read_all` also returns the gold labels that the file
-    knows, and explains what it was taken for.
+    classes that have an order from the lowest to the highest. `about_tasks` and `about_workers` are files or frames
+    with a row a task or worker (text, url; group, family, cost), which travel with the votes.
+    `read_all` also returns the gold labels that the file knows, and explains what it was taken for.
     """
     return read_all(
         path,
@@ -64,6 +67,8 @@ def read(
         missing=missing,
         kind=kind,
         order=order,
+        about_tasks=about_tasks,
+        about_workers=about_workers,
     ).annotations
 
 

@@ -22,9 +22,10 @@ from ..core.intake.repeats import Duplicates
 from ..core.kind import Kind
 from ..core.ledger import Ledger
 from ..core.vocabulary import quote
+from .about import facts, facts_of_items, with_about
 from .formats import FORMATS as EXPORTS
 from .formats import get
-from .formats.base import Ask, Control, Found, Item, Multiple, Rejected
+from .formats.base import OF_TASKS, Ask, Control, Found, Item, Multiple, Rejected
 from .formats.detect import PLAIN, detect
 from .kind_of_columns import FALLBACK, roles, told
 from .numerals import respell, with_points
@@ -86,25 +87,32 @@ def read_all(
     unknown_classes: UnknownClasses = "error",
     missing: Sequence[str] = (),
     kind: str | None = None,
+    likely: str | None = None,
     order: Sequence[Any] | None = None,
+    about_tasks: Any = None,
+    about_workers: Any = None,
 ) -> Reading:
     """Everything in a file of votes; `read` gives the annotations alone.
 
     `question`, `multiple`, `predictions` and `rejected` are for exports of labelling tools: which control, what to do
     with several labels in one answer ("join" makes "a|b" a class), whether models' predictions are votes, and whether
     assignments that the requester rejected stay in. `missing` lists values that stand for nothing, such as R's "NA".
-    `kind` says what kind of answers these are ("classes", "numbers"); without it the columns tell. `order` names the
-    classes from the lowest to the highest, where they have an order.
+    `kind` says what kind of answers these are ("classes", "numbers"); without it the columns tell, or, where they leave
+    it open, the `likely` kind is meant (the one that a method takes). `order` names the
+    classes from the lowest to the highest, where they have an order. `about_tasks` and `about_workers` are files or
+    frames with a row a task or worker, which then travel with the votes.
     """
     if format is not None and format not in FORMATS:
         raise ParameterError(f"format must be one of {', '.join(FORMATS)}, got {format!r}")
-    ask = Ask(question, columns or {}, multiple, predictions, rejected, missing, kind)
+    if kind is None and (classes is not None or order is not None):
+        kind = FALLBACK
+    ask = Ask(question, columns or {}, multiple, predictions, rejected, missing, kind or likely)
     if format == "snorkel" or (format is None and str(path).endswith(".npy")):
-        return Reading(read_snorkel(path, columns, classes), "snorkel", "the file's name ends in .npy")
+        matrix = with_about(read_snorkel(path, columns, classes), tasks=about_tasks, workers=about_workers)
+        return Reading(matrix, "snorkel", "the file's name ends in .npy")
     where, name, why, chosen, found = _find(path, format, ask)
-    if kind is not None and kind != found.kind:
-        _take_as(found, kinds.get(kind), where)
-    record = kinds.get(found.kind)
+    record = kinds.get(kind or likely or found.kind)
+    _take_as(found, record, where)
     own = {"classes": classes, "order": order}
     if unknown_classes != "error":
         own["unknown_classes"] = unknown_classes
@@ -124,17 +132,27 @@ def read_all(
     ledger = _with(coded.ledger, found.dropped)
     _refuse_empty(ledger, where, name)
     votes = record.votes._of(replace(coded, ledger=ledger))
+    if found.items is not None:
+        found.about_tasks = facts_of_items(found.items(), _of_tasks(columns), where)
     if found.workers is not None and found.workers.width > 1:
         votes = votes.about(workers=found.workers)
+    if found.about_tasks is not None:
+        votes = votes.about(tasks=found.about_tasks)
+    votes = with_about(votes, tasks=about_tasks, workers=about_workers)
     return Reading(votes, name, why, found.question, chosen, found.gold, found.workers, found.items, found.control)
 
 
+def _of_tasks(columns: Mapping[str, str] | None) -> dict[str, str]:
+    return {role: column for role, column in (columns or {}).items() if role in OF_TASKS}
+
+
 def _take_as(found: Found, record: Kind, where: str) -> None:
-    """Labels of an export or a wide table as answers of the kind that was asked for."""
-    if len(record.columns) != 1 or "label" not in found.columns:
+    """Labels of an export or a wide table as answers of their kind, or of the kind that was asked for."""
+    if "label" not in found.columns or "label" in record.columns:
+        return
+    if len(record.columns) != 1:
         raise DataError(f"{where} cannot be read as {record.people}")
     found.columns[next(iter(record.columns))] = found.columns.pop("label")
-    found.kind = record.name
 
 
 def _coder(
@@ -145,7 +163,7 @@ def _coder(
     for option in own:
         if option not in known:
             raise ParameterError(f"{option} does not go with {record.people}")
-    more: dict[str, Any] = {"respell": None, "asked": asked is not None or name not in TABLES}
+    more: dict[str, Any] = {"respell": None, "asked": asked is not None or found.certain}
     if name in TABLES:
         more["respell"] = partial(respell, decimal_comma=found.decimal_comma)
     return partial(record.coder, **own, **{key: value for key, value in more.items() if key in known})
@@ -186,11 +204,8 @@ def _find_long(
     found = Found(picked, notes=table.notes + notes + more, decimal_comma=table.decimal_comma, kind=record.name)
     if "gold" in chosen:
         found.gold = _gold(frame, chosen, where)
-    if {"source", "group"} & set(chosen):
-        roles = [role for role in ("worker", "source", "group") if role in chosen]
-        found.workers = frame.select(pl.col(chosen[role]).cast(pl.String).alias(role) for role in roles).unique(
-            "worker", keep="first", maintain_order=True
-        )
+    found.workers = facts(frame, chosen, "worker", ("source", "group"))
+    found.about_tasks = facts(frame, chosen, "task", OF_TASKS)
     why = f"{why} with columns for {', '.join(chosen)}" if why == PLAIN else why
     return where, kind, why, chosen, found
 

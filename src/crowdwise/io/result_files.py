@@ -61,7 +61,7 @@ def write_result(result: Result, folder: Path) -> None:
 
 
 def load(folder: Path) -> Result:
-    """Read a folder that `save` wrote; a stranger may have had it in between, so nothing in it is taken on trust."""
+    """Read a folder that `save` wrote; a stranger may have had it in between, so all of it is checked."""
     missing = [name for name in ALWAYS if not (folder / name).is_file()]
     if missing:
         raise DataError(f"{printable(str(folder))} is no saved result: {missing[0]} is missing")
@@ -71,16 +71,19 @@ def load(folder: Path) -> Result:
         raise DataError(f"{printable(str(folder))}: format {given} is not one that this version reads ({FORMAT})")
     try:
         parts = _parts(about)
-        own = parts[0].vocabulary
-        if own is not None and not (folder / f"{own}.parquet").is_file():
-            raise DataError(f"{own}.parquet is missing")
+    except ParameterError as error:
+        raise DataError(f"{printable(str(folder))}: the saved result is damaged ({first_line(error)})") from error
+    own = parts[0].vocabulary
+    if own is not None and not (folder / f"{own}.parquet").is_file():
+        raise DataError(f"{printable(str(folder))} is no saved result: {own}.parquet is missing")
+    try:
         names = {n: read_names(folder / f"{n}.parquet") for n in ("tasks", "workers", *([] if own is None else [own]))}
         sizes = dict(zip("nmk", map(len, names.values()), strict=False))
         rules = Held(*parts)
         arrays = read_npz(folder / "arrays.npz", lambda headers: rules.check_headers(headers, sizes))
         rules.check_values(arrays, sizes)
         facts = check_facts(about)
-    except (*ARRAY_FAULTS, DataError, ParameterError) as error:
+    except (*ARRAY_FAULTS, DataError) as error:
         raise DataError(f"{printable(str(folder))}: the saved result is damaged ({first_line(error)})") from error
     facts["extra"] |= {n.removeprefix(EXTRA): v for n, v in arrays.items() if n.startswith(EXTRA)}
     typed = {name: rules.as_table_says(name, arrays[name]) for name in rules.arrays if name in arrays}

@@ -154,5 +154,5 @@ def saved_ledger(path: Path) -> Ledger:
         if min(ledger.rows_in, ledger.rows_used, *dropped.values()) < 0:
             raise ValueError("a number of rows is negative")
     except (ValueError, KeyError, TypeError, AttributeError, AssertionError, OverflowError) as error:
-        raise DataError(f"{path} cannot be read ({' '.join(str(error).split())[:120]}); run aggregate anew") from None
+        raise DataError(f"{path} cannot be read ({' '.join(str(error).split())[:120]}); run aggregate again") from None
     return ledger

@@ -122,7 +122,7 @@ def _drained(stream: IO[bytes], where: str) -> bytes:
         parts.append(piece)
         size += len(piece)
         if not any(parts[0]):
-            raise DataError(f"{where} is binary, nothing but zeros; pipe a table into it")
+            raise DataError(f"{where} is binary, only zeros; pipe a table into it")
         if size > MOST_PIPED:
             raise DataError(f"{where}: more than {MOST_PIPED >> 20:,} MB came through the pipe; name a file instead")
     return b"".join(parts)

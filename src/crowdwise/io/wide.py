@@ -29,7 +29,7 @@ def read_wide(path: str | Path, columns: Mapping[str, str] | None, missing: Sequ
     if not workers:
         raise DataError(f"{where} has no column besides {name!r}; a wide table has one column per worker")
     frame = table.read(header)
-    kinds = frame.schema  # once: it is made anew at every look, and there may be very many columns
+    kinds = frame.schema  # once: it is made again at every look, and there may be very many columns
     frame = frame.with_columns(_full(pl.col(c), kinds[c], missing) for c in header if missing or kinds[c] == pl.String)
     frame, notes = _named_only(frame, workers, where)
     empty = frame[name].is_null()
@@ -54,7 +54,7 @@ def read_wide(path: str | Path, columns: Mapping[str, str] | None, missing: Sequ
 
 
 def _full(cell: pl.Expr, dtype: pl.DataType, missing: Sequence[str]) -> pl.Expr:
-    """Cells without those that hold nothing but blanks, or what stands for nothing."""
+    """Cells without those that hold only blanks, or what stands for nothing."""
     if dtype != pl.String and not missing:
         return cell
     return pl.when(~cell.cast(pl.String).str.strip_chars().is_in(["", *map(str, missing)])).then(cell)

@@ -18,7 +18,7 @@ from ..core.vocabulary import NUMERAL, Codes, as_series, lookup, quote, sorted_v
 from ..core.votes import frozen
 
 Mask = npt.NDArray[np.bool_]
-# More different whole numbers than this, close together, are seldom classes.
+# More different whole numbers than this, close together, are rarely classes.
 MANY = 12
 
 
@@ -128,7 +128,7 @@ def or_numbers(labels: pl.Series) -> tuple[str, ...]:
         texts = labels.str.strip_chars()
         if not len(labels) or not bool(texts.str.contains(NUMERAL).all()):
             return ()
-        numbers = texts.str.replace(",", ".", literal=True).cast(pl.Float64, strict=False)
+        numbers = texts.cast(pl.Float64, strict=False)  # a decimal comma has been respelt by now, where it is one
     else:
         numbers = labels.cast(pl.Float64)
     if not len(numbers) or numbers.null_count():

@@ -100,7 +100,7 @@ class NumberWorkers(WorkerPicture):
         "bias": ("mk", "f", "finite"),
         "spread": ("mk", "f", "amounts"),
         "slope": ("mk", "f", "finite"),
-        "weight": ("mk", "f", "amounts"),
+        "weight": ("mk", "f", "finite"),  # below 0: their scale is upside down
     }
     needed: ClassVar[tuple[str, ...]] = ("bias", "spread", "slope", "weight")
 

@@ -109,7 +109,7 @@ class NumberCoder(Coder):
         low, high = self.range
         for text, value in zip(self.texts, self._numbers(), strict=True):
             outside = value.is_infinite() | (value.abs() > LARGEST)
-            _refuse(text, outside, f"is no number that can be reckoned with (at most {LARGEST:g})")
+            _refuse(text, outside, f"is no number that can be used (at most {LARGEST:g})")
             if low is not None:
                 _refuse(text, value < low, f"is below the lowest value {low:g}")
             if high is not None:
@@ -129,6 +129,8 @@ class NumberCoder(Coder):
 def _series(values: Any, name: str) -> pl.Series:
     if isinstance(values, pl.Series):
         return values.rename(name)
+    if isinstance(values, list | tuple) and all(v is None or type(v) in (int, float) for v in values):
+        return pl.Series(name, [None if v is None else float(v) for v in values], dtype=pl.Float64)  # 1 beside 2.5
     return to_polars({name: values})[name]
 
 
@@ -167,7 +169,7 @@ def told_by(header: Sequence[str]) -> Mapping[str, str] | None:
 
 
 def fits(column: pl.Series) -> bool:
-    """Whether a column holds numbers, or nothing but a few other texts."""
+    """Whether a column holds numbers, with at most a few other texts."""
     if column.dtype.is_numeric():
         return True
     if column.dtype != pl.String:
@@ -176,6 +178,16 @@ def fits(column: pl.Series) -> bool:
     full = (plain != "").fill_null(False)
     read = plain.cast(pl.Float64, strict=False).is_not_null() & full
     return bool(full.any()) and int(read.sum()) >= 0.8 * int(full.sum())
+
+
+def claims(answers: pl.Series) -> str:
+    """Why answers are numbers: all of them read so, and some have fractions."""
+    plain = answers.drop_nulls().cast(pl.String).str.strip_chars()
+    found = plain.filter(plain != "").cast(pl.Float64, strict=False)
+    if not len(found) or found.null_count() or not bool(found.is_finite().all()):
+        return ""
+    broken = found.filter(found != found.round())
+    return f"numbers with fractions, such as {broken[0]:g}" if len(broken) else ""
 
 
 def number_votes(
@@ -222,6 +234,7 @@ KIND = Kind(
     told_by=told_by,
     more_roles=(f"{PART}*",),
     fits=fits,
+    claims=claims,
     dtypes=(pl.Float64(), pl.Int64()),
     doors={
         "describe": "crowdwise.kinds.describe:describe_numbers",
@@ -236,5 +249,10 @@ KIND = Kind(
         "inspect": "crowdwise.scoring.inspected:inspect_numbers",
         "compare": "crowdwise.scoring.compare_numbers:compare",
         "evaluate": "crowdwise.scoring.evaluate_numbers:evaluate",
+        "flags": "crowdwise.workers.numbers.study:flag_numbers",
+        "study": "crowdwise.workers.numbers.study:study_numbers",
+        "page": "crowdwise.report.numbers.page:number_page",
+        "plots": "crowdwise.plots.numbers:NumberPlots",
+        "card": "crowdwise.plots.numbers:html",
     },
 )

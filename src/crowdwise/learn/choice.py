@@ -1,4 +1,4 @@
-"""Choosing the training method without truth: which one best foretells labels kept aside, over several splits.
+"""Choosing the training method without truth: which one best predicts labels kept aside, over several splits.
 
 One split is too little to tell good methods apart; every fold keeps other tasks aside and starts another net.
 """
@@ -78,6 +78,6 @@ def _reason(rows: pl.DataFrame, table: pl.DataFrame, folds: int) -> str:
     error = gap.std(ddof=1) / folds**0.5
     clear = "clearly" if gap.mean() > 2 * error else "not clearly"
     return (
-        f"{best} foretells held-out labels best, mean log-likelihood {scores[best].mean():.3f} over {folds} splits, "
+        f"{best} predicts held-out labels best, mean log-likelihood {scores[best].mean():.3f} over {folds} splits, "
         f"{clear} ahead of {second} ({gap.mean():+.3f} ± {error:.3f})"
     )

@@ -44,7 +44,7 @@ class CrowdClassifier(Fitting):
 
     `net`: "linear", "mlp", "cnn", any Module with one output a class, or a function (input shape, classes) -> Module.
     `method`: a name of `registry.LEARNERS`, with `params` of its own. What is None follows the method's paper. The
-    epoch that best foretells the labels of a `validation` share of tasks is kept (0: the last one, on all tasks), by
+    epoch that best predicts the labels of a `validation` share of tasks is kept (0: the last one, on all tasks), by
     `criterion`; `refit=True` trains again on all tasks for that many epochs.
 
     >>> import numpy as np, crowdwise as cw

@@ -172,7 +172,7 @@ class CrowdMethod(Method):
         )
 
     def said_on_average(self, out: Output, batch: CrowdBatch) -> Tensor | None:  # noqa: ARG002
-        """log p(label | class) of every label, were it the crowd's mean worker's: A, K."""
+        """log p(label | class) of every label, as if the crowd's mean worker gave it: A, K."""
         mean = self.mean_confusion()
         return None if mean is None else _log(mean).T.index_select(0, batch.label)
 

@@ -19,7 +19,7 @@ def make_optimizers(
 ) -> list[Optimizer]:
     """Adam for everything dense; LazyAdam for large workers' tables, whose steps cost only the workers in the batch.
 
-    Weight decay acts on the net alone. LazyAdam moves a worker's row only when he is in the batch, so its numbers
+    Weight decay acts on the net alone. LazyAdam moves a worker's row only when they are in the batch, so its numbers
     differ slightly from Adam's.
     """
     check_given(make_optimizers, {"lr": lr, "worker_lr": worker_lr, "weight_decay": weight_decay})

@@ -44,7 +44,7 @@ class CrowdRegressor(Fitting):
 
     `net`: "linear", "mlp", "cnn", any Module with one output (one for each part of an answer), or a function (input
     shape, outputs) -> Module. `method`: a name of `registry.LEARNERS` that takes numbers, with `params` of its own. The
-    epoch that best foretells the answers of a `validation` share of tasks is kept (0: the last one, on all tasks);
+    epoch that best predicts the answers of a `validation` share of tasks is kept (0: the last one, on all tasks);
     `refit=True` trains again on all tasks for that many epochs.
 
     >>> import numpy as np

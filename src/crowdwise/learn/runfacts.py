@@ -32,7 +32,7 @@ def run_facts(
     return {
         "method": model.method.name, **more, "tasks": crowd.n_tasks, "labels": len(crowd), "workers": crowd.n_workers,
         "classes": crowd.n_outputs, "said": checksum(crowd.worker, crowd.label, crowd.weight),
-        # A Dataset may draw its rows anew each time.
+        # A Dataset may draw other rows each time.
         "features": checksum(data.x[:_ROWS]) if isinstance(data.x, Tensor) else None,
         "balance": checksum(data.task_weight),
         "params": {name: plain(value) for name, value in sorted(model.method.given.items())},

@@ -132,7 +132,7 @@ def vote_confusion(crowd: Crowd, smoothing: float = 1e-2) -> Tensor:
 def expected_confusion(crowd: Crowd, posterior: Tensor, strength: float = 1.0) -> Tensor:
     """Confusion of each worker under posterior[task, class], shrunk to the crowd's: worker, true, observed.
 
-    `strength` × sqrt(K) pseudo-counts a row are laid out as the whole crowd errs, so that a worker with few labels
+    `strength` × sqrt(K) pseudo-counts a row follow the whole crowd's mistakes, so that a worker with few labels
     is taken for an average one.
     """
     counts = crowd.counts(posterior)

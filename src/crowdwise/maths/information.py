@@ -1,4 +1,4 @@
-"""A worker as a noisy channel from the truth to his label: how much does one of his labels tell?
+"""A worker as a noisy channel from the truth to their label: how much does one of their labels tell?
 
 Arrays are confusion[worker, true, observed] with rows that sum to one; information is in nats.
 Blahut (1972), doi:10.1109/TIT.1972.1054855; Arimoto (1972), doi:10.1109/TIT.1972.1054753.

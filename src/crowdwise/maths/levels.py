@@ -5,11 +5,11 @@
     wrong    otherwise another class: by the worker's own habits, own[w, k]; or from an urn of the task that starts with
              strength · usual[k] and gains a ball of each wrong answer: what tempts one tempts the next
 
-With ease nought this is GLAD (Whitehill et al. 2009), with slope one it is Rasch's model; which of the two, and how
+With ease zero this is GLAD (Whitehill et al. 2009), with slope one it is Rasch's model; which of the two, and how
 hard the levels are, is learnt from the crowd. Fitted by EM; abilities, leanings and levels by Newton steps under weak
 priors.
 The class is the one that workers tend to, true or not: a task that misleads everybody is an easy one of another class.
-Tasks are told apart by the habits alone; the urn is for foretelling a label, where the likelier of the two counts.
+Tasks are told apart by the habits alone; the urn is for predicting a label, where the likelier of the two counts.
 """
 
 from __future__ import annotations
@@ -29,7 +29,7 @@ EASE = np.array([2.0, 0.5, -0.5, -1.5])
 ROUNDS = 20
 # Strengths of the urn that are tried: balls at the start.
 STRENGTHS = (0.3, 1.0, 3.0, 10.0, 30.0, 100.0)
-# Variances of abilities around their mean and of leanings around nought; precision of slopes around one and of ease.
+# Variances of abilities around their mean and of leanings around zero; precision of slopes around one and of ease.
 ABILITY, LEAN, SLOPE_PRECISION, EASE_PRECISION = 2.0, 0.5, 4.0, 0.5
 # A class that has this share of the leader's votes may be meant.
 NEAR = 1 / 3
@@ -40,8 +40,8 @@ EDGE = 1e-4
 @dataclass(frozen=True)
 class Levels:
     """The fit. `score[task, class, level]` is the joint log-likelihood, `right[worker, class, level]` and
-    `own[worker, class, label]` (his wrong answers) what workers say, `usual[class, label]` what they say wrongly,
-    `strength` that of the urn; `said[task, label]` the votes and `voice[worker]` what each of his counted."""
+    `own[worker, class, label]` (their wrong answers) what workers say, `usual[class, label]` what they say wrongly,
+    `strength` that of the urn; `said[task, label]` the votes and `voice[worker]` what each of theirs counted."""
 
     score: F8
     right: F8
@@ -104,7 +104,7 @@ class _Crowd:
         return np.asarray(out)
 
     def counts(self, posterior: F8) -> tuple[F8, F8]:
-        """Labels and right ones, [worker, class, level], each worker's in full whatever his voice."""
+        """Labels and right ones, [worker, class, level], each worker's in full whatever their voice."""
         n, m, k = self.shape
         full = 1 / self.voice[:, None, None]
         labels = (self.labels.T @ posterior.reshape(n, -1)).reshape(m, k, -1) * full
@@ -162,7 +162,7 @@ def fit(
 ) -> Levels:
     """Fit to codes, each worker at most once a task; shape is (tasks, workers, classes).
 
-    start[task, class] is a posterior to begin with, which stays where `known`; voice[worker] is what his word counts.
+    start[task, class] is a posterior to begin with, which stays where `known`; voice[worker] is what their word counts.
     """
     crowd = _Crowd(task, worker, label, shape, voice)
     held = np.where(known[:, None], np.log(np.maximum(start, 1e-300)), 0.0)[:, :, None]
@@ -196,7 +196,7 @@ def _normal(score: F8) -> F8:
 def _mistakes(crowd: _Crowd, classes: F8) -> tuple[F8, F8]:
     """usual[class, label] of the crowd and own[worker, class, label], given that the label is wrong; one where right.
 
-    A worker's own is held to his mistakes in all classes by K pseudo-labels, and those to the crowd's by K more.
+    A worker's own is held to their mistakes in all classes by K pseudo-labels, and those to the crowd's by K more.
     """
     k = crowd.shape[2]
     same = np.arange(k)
@@ -212,7 +212,7 @@ def _mistakes(crowd: _Crowd, classes: F8) -> tuple[F8, F8]:
 
 
 def _without_right(table: F8) -> F8:
-    """Rows that sum to one but for the right answer, whose cell is one."""
+    """Rows that sum to one except for the right answer, whose cell is one."""
     same = np.arange(table.shape[-1])
     table[..., same, same] = 0.0
     table = table / np.maximum(table.sum(axis=-1, keepdims=True), 1e-300)

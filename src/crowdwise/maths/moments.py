@@ -1,7 +1,7 @@
 """Sample moments of a crowd with gaps: who labelled the same tasks, how often they agree, and what they said.
 
 R[m, m'][l, l'] = P(label_m = l, label_m' = l') is estimated from the tasks that both labelled. Given the truth, workers
-err independently, so off the diagonal R = A_m^T diag(d) A_m'; a worker with himself says nothing and is left out.
+err independently, so off the diagonal R = A_m^T diag(d) A_m'; a worker paired with themselves is left out.
 """
 
 from __future__ import annotations
@@ -98,7 +98,7 @@ class Pairs:
         return me, other, np.concatenate([self.count, self.count.transpose(0, 2, 1)])
 
     def overlap(self) -> F8:
-        """overlap[worker]: tasks in common with others, summed over his pairs."""
+        """overlap[worker]: tasks in common with others, summed over their pairs."""
         n, m = self.n, self.n_workers
         both = np.bincount(self.first, weights=n, minlength=m) + np.bincount(self.second, weights=n, minlength=m)
         return both.astype(np.float64)

@@ -10,7 +10,8 @@ Louis (1982), JRSS B 44(2), doi:10.1111/j.2517-6161.1982.tb01203.x.
 
 One thing no label shows: what everybody gets wrong together counts as right. It makes all workers look better than they
 are, never worse. So the lower end gives way by COMMON_ERRORS in log odds, as far as the labels were not on gold: that
-much covers nine in ten of the real crowds with known truth (docs/benchmarks/workers.md).
+much covers nine in ten of the real crowds with known truth (docs/benchmarks/skills.md). Where workers err each on their
+own it then misses nobody, and the upper end may miss as many as both ends together.
 """
 
 from __future__ import annotations
@@ -24,12 +25,12 @@ import numpy.typing as npt
 F8 = npt.NDArray[np.float64]
 
 PRIOR_STRENGTH = 2.0
-COMMON_ERRORS = 0.9
+COMMON_ERRORS = 1.0
 
 
 @dataclass(frozen=True)
 class Skill:
-    """Expected accuracy of each worker and its central 95 % interval."""
+    """Expected accuracy of each worker and its 95 % interval."""
 
     mean: F8
     low: F8
@@ -56,8 +57,8 @@ def worker_skill(
     n, hits, doubt, told = sums
     total = float(n.sum())
     crowd = float(np.clip(hits.sum() / total, 0.01, 0.99)) if total else 0.5
-    seen = share_interval(n, hits, doubt, np.full(n_workers, crowd), level)
     unseen = 1 - np.divide(told, n, out=np.zeros_like(n), where=n > 0)
+    seen = share_interval(n, hits, doubt, np.full(n_workers, crowd), level, upper=(1 - level) / 2 * (1 + unseen))
     odds = np.exp(-COMMON_ERRORS * unseen)
     return Skill(seen.mean, seen.low * odds / (1 - seen.low * (1 - odds)), seen.high)
 
@@ -69,10 +70,11 @@ def widest(views: Sequence[Skill]) -> Skill:
     return Skill(views[0].mean, low, high)
 
 
-def share_interval(n: F8, hits: F8, doubt: F8, centre: F8, level: float = 0.95) -> Skill:
+def share_interval(n: F8, hits: F8, doubt: F8, centre: F8, level: float = 0.95, upper: F8 | None = None) -> Skill:
     """Share of hits among n with its interval, under a weak prior around `centre`.
 
-    `doubt` is what the hits' uncertainty takes from the information: the sum of r (1 - r) over the rows.
+    `doubt` is what the hits' uncertainty takes from the information: the sum of r (1 - r) over the rows. `upper` is the
+    tail above the interval where it is not the one below.
     """
     from scipy.special import betaincinv
 
@@ -82,7 +84,8 @@ def share_interval(n: F8, hits: F8, doubt: F8, centre: F8, level: float = 0.95) 
     a = PRIOR_STRENGTH * centre + effective * share
     b = PRIOR_STRENGTH * (1 - centre) + effective * (1 - share)
     tail = (1 - level) / 2
-    return Skill(mean, np.asarray(betaincinv(a, b, tail)), np.asarray(betaincinv(a, b, 1 - tail), dtype=np.float64))
+    high = betaincinv(a, b, 1 - (tail if upper is None else upper))
+    return Skill(mean, np.asarray(betaincinv(a, b, tail)), np.asarray(high, dtype=np.float64))
 
 
 def effective_n(n: F8, doubt: F8, share: F8) -> F8:

@@ -21,7 +21,7 @@ HIGHEST = 20.0
 def soften(posterior: F8, temperature: float) -> F8:
     """posterior[task, class] at a temperature; above 1 it is softer, below 1 sharper, at 1 it is the same.
 
-    A task whose winners would not be the same ones, because two classes are all but tied, stays as it is.
+    A task whose winners would not be the same ones, because two classes are almost tied, stays as it is.
 
     >>> soften(np.array([[0.9, 0.1], [0.5, 0.5]]), 2.0)
     array([[0.75, 0.25],

@@ -37,11 +37,11 @@ class Plots:
         seen = np.flatnonzero(result.labels_per_worker > 0)
         busy = seen[np.argsort(-result.labels_per_worker[seen], kind="stable")][:limit]
         order = busy[np.argsort(result.skill[busy], kind="stable")]
-        ax = _axes(ax, (6.0, 0.8 + 0.22 * len(order)))
+        ax = axes(ax, (6.0, 0.8 + 0.22 * len(order)))
         place = np.arange(len(order))
         ax.hlines(place, result.skill_low[order], result.skill_high[order], lw=4, alpha=0.35)
         ax.plot(result.skill[order], place, "o", ms=5)
-        ax.set_yticks(place, [_name(w) for w in result.workers.gather(order).to_list()], parse_math=False)
+        ax.set_yticks(place, [name_of(w) for w in result.workers.gather(order).to_list()], parse_math=False)
         ax.set_xlim(0, 1)
         ax.set_xlabel("skill")
         ax.set_title(f"Workers by skill, 95 % interval ({len(order)} of {len(seen)})")
@@ -56,9 +56,9 @@ class Plots:
         if worker not in names:
             raise ParameterError(f"there is no worker {worker!r}; the first are {names[:3]}")
         table = result.confusion[names.index(worker)]
-        classes = [_name(c) for c in result.classes.to_list()]
+        classes = [name_of(c) for c in result.classes.to_list()]
         k = len(classes)
-        ax = _axes(ax, (1.8 + 0.45 * k, 1.5 + 0.4 * k))
+        ax = axes(ax, (1.8 + 0.45 * k, 1.5 + 0.4 * k))
         ax.imshow(table, vmin=0, vmax=1, cmap="Blues")
         ax.set_xticks(range(k), classes, rotation=45, ha="right", parse_math=False)
         ax.set_yticks(range(k), classes, parse_math=False)
@@ -66,7 +66,7 @@ class Plots:
             ax.text(j, i, f"{share:.2f}", ha="center", va="center", color="white" if share > 0.6 else "black")
         ax.set_xlabel("says")
         ax.set_ylabel("true")
-        ax.set_title(f"Worker {_name(worker)}", parse_math=False)
+        ax.set_title(f"Worker {name_of(worker)}", parse_math=False)
         return ax
 
     def calibration(self, truth: Any, ax: Any = None) -> Any:
@@ -90,7 +90,7 @@ class Plots:
         true, spoken = (v[known] for v in lookup(result.classes, spelt_like(table["label"], result.classes)))
         # A class that nobody said is nowhere the label, so the label is wrong there.
         found = bins(result.confidence[at[known]], (result.labels[at[known]] == true) & spoken)
-        ax = _axes(ax, (5.0, 4.5))
+        ax = axes(ax, (5.0, 4.5))
         x, y = np.array([b.confidence for b in found]), np.array([b.accuracy for b in found])
         size = np.array([b.n for b in found], dtype=float)
         ax.plot([0, 1], [0, 1], "--", color="grey", lw=1)
@@ -108,12 +108,12 @@ class Plots:
         if limit < 1:
             raise ParameterError(f"limit must be 1 or more, got {limit}")
         order = np.argsort(-result.entropy, kind="stable")[:limit][::-1]
-        ax = _axes(ax, (6.5, 0.9 + 0.24 * len(order)))
+        ax = axes(ax, (6.5, 0.9 + 0.24 * len(order)))
         left = np.zeros(len(order))
         for code, name in enumerate(result.classes.cast(pl.String).to_list()):
-            ax.barh(range(len(order)), result.posterior[order, code], left=left, label=_name(name))
+            ax.barh(range(len(order)), result.posterior[order, code], left=left, label=name_of(name))
             left += result.posterior[order, code]
-        ax.set_yticks(range(len(order)), [_name(t) for t in result.tasks.gather(order).to_list()], parse_math=False)
+        ax.set_yticks(range(len(order)), [name_of(t) for t in result.tasks.gather(order).to_list()], parse_math=False)
         ax.set_xlim(0, 1)
         ax.set_xlabel("probability")
         ax.set_title(f"The {len(order)} most contested of {len(result.tasks):,} tasks")
@@ -123,7 +123,8 @@ class Plots:
         return ax
 
 
-def _axes(ax: Any, size: tuple[float, float]) -> Any:
+def axes(ax: Any, size: tuple[float, float]) -> Any:
+    """The Axes that were given, or new ones of this size in inches."""
     if ax is not None:
         return ax
     try:
@@ -133,7 +134,8 @@ def _axes(ax: Any, size: tuple[float, float]) -> Any:
     return pyplot.subplots(figsize=size, layout="constrained")[1]
 
 
-def _name(value: Any, longest: int = 24) -> str:
+def name_of(value: Any, longest: int = 24) -> str:
+    """A name of at most so many letters."""
     text = str(value)
     return text if len(text) <= longest else text[: longest - 1] + "…"
 
@@ -145,8 +147,8 @@ def html(result: Result, rows: int = 10) -> str:
     order = np.argsort(-result.entropy, kind="stable")[:rows]
     cells = Markup("").join(
         Markup("<tr><td>{}</td><td>{}</td><td>{}</td><td>{}</td></tr>").format(
-            _name(task, 80),
-            _name(label, 40),
+            name_of(task, 80),
+            name_of(label, 40),
             f"{100 * float(result.confidence[t]):.1f} %",
             int(result.labels_per_task[t]),
         )

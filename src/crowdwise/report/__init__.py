@@ -19,14 +19,14 @@ if TYPE_CHECKING:
     import polars as pl
 
     from ..core.result import Result
-    from ..kinds.classes import Annotations
+    from ..core.votes import Votes
     from ..maths.agreement import Level
 
 __all__ = ["render", "write"]
 
 
 def render(
-    annotations: Annotations,
+    votes: Votes[Any],
     result: Result,
     *,
     truth: Any = None,
@@ -34,26 +34,30 @@ def render(
     history: pl.DataFrame | None = None,
     title: str = "",
     made: str = "",
-    level: Level = "nominal",
+    level: Level | None = None,
     order: Sequence[Any] | None = None,
 ) -> str:
-    """The page as a string.
+    """The page as a string, of any kind of answers.
 
-    `truth` (a table task, label or a mapping) holds true labels of some tasks or all; they judge labels and workers.
+    `truth` (a table task, label or a mapping) holds true answers of some tasks or all; they judge answers and workers.
     Where `result` was itself fitted with them as gold, `blind` is the same method's result without: it is judged in its
     place. `history` is a classifier's history (`history_.to_table()`); `title` and `made` (a date) head the page;
-    `level` and `order` grade the agreement (see `workers.agreement`).
+    `level` and `order` grade the agreement of classes (see `workers.agreement`).
     """
     from . import page
-    from .build import build
+    from .plain_page import plain_page
 
-    view = build(annotations, result, truth=truth, blind=blind, history=history, title=title, made=made, level=level,
-                 order=order)  # fmt: skip
-    return page.render(view)
+    own = {"history": history, "level": level, "order": order}
+    options = {"truth": truth, "blind": blind, **{name: value for name, value in own.items() if value is not None}}
+    kind = result.kind
+    if votes.kind is not kind:
+        raise DataError(f"the result is of {kind.people}, the votes are {votes.kind.people}")
+    sheet = kind.ask("page", votes, result, **options) if kind.can("page") else plain_page(votes, result)
+    return page.render(sheet, result, title=title, made=made)
 
 
 def write(
-    annotations: Annotations,
+    votes: Votes[Any],
     result: Result,
     path: str | Path,
     *,
@@ -62,14 +66,14 @@ def write(
     history: pl.DataFrame | None = None,
     title: str = "",
     made: str = "",
-    level: Level = "nominal",
+    level: Level | None = None,
     order: Sequence[Any] | None = None,
     force: bool = False,
 ) -> Path:
     """Write the page (see `render`) to a file; never over an existing one without `force`."""
     path = Path(path)
     refuse(path, force)
-    page = render(annotations, result, truth=truth, blind=blind, history=history, title=title, made=made, level=level,
+    page = render(votes, result, truth=truth, blind=blind, history=history, title=title, made=made, level=level,
                   order=order)  # fmt: skip
     try:
         path.parent.mkdir(parents=True, exist_ok=True)

@@ -1,16 +1,14 @@
-"""From votes and a result to everything that the page shows, as plain values and drawings."""
+"""From votes of classes and a result to everything that their page shows, as plain values and drawings."""
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
 import polars as pl
-from markupsafe import Markup
 
-from ..aggregate import registry
 from ..core.result import Result
 from ..kinds.classes import Annotations
 from ..maths.agreement import Level
@@ -19,41 +17,31 @@ from ..scoring.needs import needs
 from ..workers.agreement import agreement_table
 from ..workers.coefficient import Coefficient
 from ..workers.flags import flag_table
-from ..workers.study import Study, study
-from . import charts, svg
+from ..workers.study import Study, study_classes
 from . import over_time as course
+from . import svg
 from . import tasks as doubt
 from . import workers as crew
 from .calibration import Calibration, calibration
-from .downloads import Download, downloads
 from .pairs import Pairs, pairs
 from .text import shown
 from .verdict import Verdict, steps, verdict
 
-# Classes in the table of classes; parameters and notes are few.
+# Classes in the table of classes.
 CLASSES = 40
 
 
 @dataclass(frozen=True)
-class Measure:
-    """An agreement coefficient with its bar."""
-
-    of: Coefficient
-    bar: Markup
-
-
-@dataclass(frozen=True)
 class View:
-    """All that the template reads."""
+    """All that the templates read."""
 
-    title: str
-    made: str
     facts: dict[str, Any]
     classes: list[dict[str, Any]]
     ledger: dict[str, Any]
     verdict: Verdict
     steps: list[str]
-    agreement: list[Measure]
+    agreement: list[Coefficient]
+    meanings: Mapping[str, str]
     rows: list[crew.Row]
     n_workers: int
     has: dict[str, bool]
@@ -69,9 +57,7 @@ class View:
     learning: list[course.Curve]
     pace: list[dict[str, Any]]
     training: course.Training | None
-    method: dict[str, Any]
-    trace: Markup
-    downloads: list[Download]
+    tables: list[tuple[str, str, pl.DataFrame]]
 
 
 def build(
@@ -81,32 +67,29 @@ def build(
     truth: Any = None,
     blind: Result | None = None,
     history: pl.DataFrame | None = None,
-    title: str = "",
-    made: str = "",
     level: Level = "nominal",
     order: Sequence[Any] | None = None,
 ) -> View:
     """Work everything out once. `truth` are known labels, `blind` the fit without them (see `report.write`)."""
-    look = study(votes, result, gold=truth, level=level, order=order)
+    look = study_classes(votes, result, gold=truth, level=level, order=order)
     disputed = tasks.contested(votes, result)
     confused = tasks.confused_classes(votes, result)
     judged = calibration(votes, result, truth, blind)
     met = pairs(votes, result, look.flags)
     first = verdict(votes, result, look.agreement, look.flags, judged.scores, needs(votes, result))
     return View(
-        title=shown(title, 120),
-        made=made,
         facts=votes.describe(),
         classes=_classes(votes, result),
         ledger=votes.ledger.to_dict(),
         verdict=first,
         steps=steps(first, judged.suspects, confused, len(look.coachable)),
-        agreement=[Measure(c, svg.interval(c.value, c.low, c.high, start=_start(look))) for c in look.agreement],
+        agreement=look.agreement,
+        meanings=look.meanings,
         rows=crew.rows(look),
         n_workers=int((votes.labels_per_worker > 0).sum()),
         has={name: look.quality[name].null_count() < len(look.quality) for name in ("gold_accuracy", "seconds_median")},
-        notes=crew.notes(look.flags),
-        coaching=crew.notes(look.coachable),
+        notes=crew.notes(look.flags, look.meanings),
+        coaching=crew.notes(look.coachable, look.meanings),
         matrices=crew.matrices(votes, look),
         pairs=met,
         contested=doubt.contested_rows(votes, disputed),
@@ -117,16 +100,8 @@ def build(
         learning=course.learning(look),
         pace=course.pace(look),
         training=course.training(votes, result, history),
-        method=_method(result),
-        trace=_trace(result),
-        downloads=downloads(_tables(look, disputed, met, result)),
+        tables=_tables(look, disputed, met, result),
     )
-
-
-def _start(look: Study) -> float:
-    """Where the scale of the agreement begins: at zero unless something is negative."""
-    lows = [c.low if c.low is not None else c.value for c in look.agreement]
-    return -1.0 if any(low is not None and low < -0.2 for low in lows) else -0.2
 
 
 def _classes(votes: Annotations, result: Result) -> list[dict[str, Any]]:
@@ -144,34 +119,6 @@ def _classes(votes: Annotations, result: Result) -> list[dict[str, Any]]:
         }
         for c in order
     ]
-
-
-def _method(result: Result) -> dict[str, Any]:
-    """What was run: name, summary, paper, parameters, what it decided, versions."""
-    card = registry.METHODS.get(result.method) or registry.LEARNERS.get(result.method)
-    extra = [name for name in ("chosen", "reason", "temperature") if name in result.extra]
-    return {
-        "name": shown(result.method),
-        "summary": "" if card is None else card.summary,
-        "paper": "" if card is None else card.paper,
-        "params": [(shown(name), _value(value)) for name, value in result.params.items()],
-        "extra": [(name, shown(result.extra[name], 200)) for name in extra],
-        "iterations": result.n_iter,
-        "converged": result.converged,
-        "versions": ", ".join(f"{shown(name)} {shown(v, 30)}" for name, v in result.versions.items()),
-    }
-
-
-def _value(value: Any) -> str:
-    """A parameter; a list without its brackets."""
-    return shown(", ".join(map(str, value)) if isinstance(value, list | tuple) else value, 200)
-
-
-def _trace(result: Result) -> Markup:
-    if len(result.trace) < 3 or "classifier" in result.extra:
-        return Markup("")
-    series = [("objective", list(range(1, len(result.trace) + 1)), result.trace.tolist())]
-    return charts.curves(series, "iteration", "The method's objective by iteration", width=420, height=200)
 
 
 def _tables(look: Study, disputed: pl.DataFrame, met: Pairs, result: Result) -> list[tuple[str, str, pl.DataFrame]]:

@@ -64,6 +64,8 @@ def _ticks(low: float, high: float, at_most: int = 6) -> list[float]:
 
 def _tick(value: float, between: tuple[float, float]) -> str:
     width = abs(between[1] - between[0])
+    if not 0.05 <= width < 1e7:
+        return f"{value:.3g}"
     if width >= 8:
         return f"{value:,.0f}"
     return f"{value:.1f}" if width >= 2 else f"{value:.2f}"
@@ -105,7 +107,7 @@ def curves(
     ys = [y for _, _, each in kept for y in each]
     if not xs:
         return Markup("")
-    frame = Frame((min(xs), max(xs)), y_range or _room(min(ys), max(ys)), width, height)
+    frame = Frame((min(xs), max(xs)), y_range or room(min(ys), max(ys)), width, height)
     body = frame.axes(x_name, "")
     if at is not None:
         body.append(
@@ -117,7 +119,8 @@ def curves(
     return drawing(width, height, body, "chart", label)
 
 
-def _room(low: float, high: float) -> tuple[float, float]:
+def room(low: float, high: float) -> tuple[float, float]:
+    """A range with a little air at both ends."""
     gap = (high - low) * 0.05 or abs(high) * 0.05 or 1.0
     return low - gap, high + gap
 

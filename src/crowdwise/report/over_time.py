@@ -23,7 +23,7 @@ TASKS = 25
 
 @dataclass(frozen=True)
 class Curve:
-    """One worker's accuracy over his labels."""
+    """One worker's accuracy over their labels."""
 
     worker: str
     caption: str
@@ -43,7 +43,7 @@ def learning(look: Study) -> list[Curve]:
         caption = f"{row['n_labels']:,} labels"
         if row["drift_p"] is not None and row["drift_p"] < 0.01:
             caption += f"; changed from {percent(row['drift_before'])} to {percent(row['drift_after'])}"
-        label = f"Accuracy of worker {shown(row['worker'], 30)} over his labels: {caption}"
+        label = f"Accuracy of worker {shown(row['worker'], 30)} over their labels: {caption}"
         series = [("accuracy", own["position"].to_list(), own["accuracy"].to_list())]
         drawing = charts.curves(series, "label", label, y_range=(0.0, 1.0), width=240, height=150)
         out.append(Curve(shown(row["worker"], 30), caption, drawing))

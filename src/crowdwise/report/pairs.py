@@ -102,7 +102,7 @@ def _order(workers: I8, ends: I8, agreement: F8) -> I8:
 
 
 def _answers(votes: Annotations, worker: int) -> tuple[I8, I8]:
-    """Tasks and labels of one worker, each task once (his first answer where he gave several)."""
+    """Tasks and labels of one worker, each task once (their first answer where they gave several)."""
     rows = votes.worker_order[votes.worker_offsets[worker] : votes.worker_offsets[worker + 1]]
     task, first = np.unique(votes.task[rows], return_index=True)
     return task.astype(np.int64), votes.label[rows][first].astype(np.int64)

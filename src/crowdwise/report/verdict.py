@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from itertools import pairwise
 from typing import Any
@@ -23,13 +23,13 @@ from .text import count, enough, number, percent, shown, span
 
 # The lower ends of the bands of confidence, the surest first.
 _BANDS = (0.99, SAFE, 0.7, 0.0)
-# Krippendorff's own bounds for his alpha.
+# The bounds that Krippendorff gives for alpha.
 _GOOD, _FAIR = 0.8, 0.667
 
 
 @dataclass(frozen=True)
 class Verdict:
-    """What is said first. `talk` holds (worker, what the flag means, evidence) of the gravest flags."""
+    """What is said first. `talk` holds (worker, what the flag means, evidence) of the most serious flags."""
 
     n_tasks: int
     n_safe: int
@@ -64,7 +64,7 @@ def verdict(
             + _interval(scores.intervals.get("accuracy"))
             + "."
         )
-    sentences += _agreement(coefficients)
+    sentences += agreement_in_words(coefficients)
     sentences += (
         [] if result.converged else ["The method stopped before it settled; give it more iterations (max_iter)."]
     )
@@ -76,7 +76,7 @@ def verdict(
         n_talk=len({str(flag.worker) for flag in grave}),
         n_unknown=sum(flag.name == "unknown" for flag in flags),
         sentences=sentences,
-        talk=_talk(grave),
+        talk=whom_to_talk_to(grave, NAMES),
         bands=svg.bands(legend, "How sure the labels are: " + "; ".join(f"{name}: {n:,}" for name, n in legend)),
         legend=legend,
     )
@@ -94,7 +94,8 @@ def _interval(found: tuple[float, float] | None) -> str:
     return "" if found is None else f" (95 % interval {percent(found[0], 1)} to {percent(found[1], 1)})"
 
 
-def _agreement(coefficients: Sequence[Coefficient]) -> list[str]:
+def agreement_in_words(coefficients: Sequence[Coefficient], answers: str = "labels") -> list[str]:
+    """What Krippendorff's alpha says of the crowd."""
     alpha = next((c for c in coefficients if c.name.startswith("Krippendorff")), None)
     if alpha is None:
         return []
@@ -106,16 +107,16 @@ def _agreement(coefficients: Sequence[Coefficient]) -> list[str]:
         f" ({where})." if where else "."
     )
     if word == "low":
-        said += " Single labels are not to be trusted, which is no verdict on the labels weighed together."
+        said += f" Single {answers} are not to be trusted, which is no verdict on the {answers} weighed together."
     return [said]
 
 
-def _talk(grave: Sequence[Flag], at_most: int = 6) -> list[tuple[str, str, str]]:
-    """One line a worker, his gravest flag."""
+def whom_to_talk_to(grave: Sequence[Flag], meanings: Mapping[str, str], at_most: int = 6) -> list[tuple[str, str, str]]:
+    """One line a worker, with their most serious flag."""
     seen: dict[str, tuple[str, str, str]] = {}
     for flag in grave:
         seen.setdefault(
-            str(flag.worker), (shown(flag.worker), NAMES.get(flag.name, flag.name), shown(flag.evidence, 300))
+            str(flag.worker), (shown(flag.worker), meanings.get(flag.name, flag.name), shown(flag.evidence, 300))
         )
     return list(seen.values())[:at_most]
 

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
@@ -11,8 +11,9 @@ import polars as pl
 from markupsafe import Markup
 
 from ..kinds.classes import Annotations
-from ..workers.flags import NAMES, Flag, false_alarms_in_words
+from ..workers.flags import Flag, false_alarms_in_words
 from ..workers.ranking import best_first
+from ..workers.studied import Studied
 from ..workers.study import Study
 from . import svg
 from .text import enough, percent, shown, span, strength
@@ -56,15 +57,15 @@ class Matrix:
     drawing: Markup
 
 
-def notes(flags: Sequence[Flag]) -> list[Note]:
-    """All flags but `unknown`, in their order."""
+def notes(flags: Sequence[Flag], meanings: Mapping[str, str]) -> list[Note]:
+    """All flags but `unknown`, in their order; `meanings` are what flags can be called, in words."""
     return [
         Note(
             worker=shown(flag.worker),
-            kind=flag.name if flag.name in NAMES else "other",
-            meaning=NAMES.get(flag.name, ""),
+            kind=flag.name if flag.name in meanings else "other",
+            meaning=meanings.get(flag.name, ""),
             strength=strength(flag.probability, flag.p_value),
-            false_alarms=false_alarms_in_words(flag.name),
+            false_alarms=false_alarms_in_words(flag.name, flag.of),
             evidence=shown(flag.evidence, 300),
             partners=enough([shown(p, 30) for p in flag.partners], 6),
             tasks=enough([shown(t, 30) for t in flag.tasks], 10),
@@ -76,22 +77,30 @@ def notes(flags: Sequence[Flag]) -> list[Note]:
 
 def rows(look: Study) -> list[Row]:
     """Workers with labels, the best first; where there are too many, the flagged and the busiest."""
-    flagged: dict[str, list[str]] = {}
-    for flag in look.flags:
-        flagged.setdefault(str(flag.worker), []).append(flag.name if flag.name in NAMES else "other")
-    table = look.quality.filter(pl.col("n_labels") > 0)
-    table = table.with_columns(
-        pl.col("worker")
-        .cast(pl.String)
-        .is_in([w for w, names in flagged.items() if names != ["unknown"]])
-        .alias("_grave")
-    )
-    table = table.sort("_grave", "n_labels", descending=True, maintain_order=True).head(SHOWN)
+    flagged = flags_by_worker(look)
     out = []
-    for row in best_first(table).to_dicts():
+    for row in best_first(most_telling(look, flagged)).to_dicts():
         bar = svg.interval(row["skill"], row["skill_low"], row["skill_high"], mark=row["gold_accuracy"])
         out.append(Row(shown(row["worker"]), row, bar, flagged.get(str(row["worker"]), [])))
     return out
+
+
+def flags_by_worker(look: Studied) -> dict[str, list[str]]:
+    """The names of each worker's flags, each once."""
+    flagged: dict[str, list[str]] = {}
+    for flag in look.flags:
+        name, own = flag.name if flag.name in look.meanings else "other", flagged.setdefault(str(flag.worker), [])
+        if name not in own:
+            own.append(name)
+    return flagged
+
+
+def most_telling(look: Studied, flagged: Mapping[str, list[str]]) -> pl.DataFrame:
+    """The rows of workers with answers; where there are too many, those of the flagged and the busiest."""
+    grave = [worker for worker, names in flagged.items() if names != ["unknown"]]
+    table = look.quality.filter(pl.col("n_labels") > 0)
+    table = table.with_columns(pl.col("worker").cast(pl.String).is_in(grave).alias("_grave"))
+    return table.sort("_grave", "n_labels", descending=True, maintain_order=True).head(SHOWN)
 
 
 def matrices(votes: Annotations, look: Study) -> list[Matrix]:

@@ -15,7 +15,7 @@ from ..aggregate.ensemble.committee import variant
 from ..aggregate.gold import Gold, as_gold
 from ..core.errors import CrowdwiseWarning, DataError, ParameterError
 from ..core.result import Result
-from ..engine.selection import reading, splits
+from ..engine.selection import readings, splits
 from ..kinds.class_estimate import ClassPosterior
 from ..kinds.classes import Annotations
 from ..maths.temperature import best_temperature, soften
@@ -81,7 +81,9 @@ def _from_held_out(method: Aggregator, annotations: Annotations, gold: Any, prio
     for kept, out in splits(annotations, seed=method.seed, enough=ENOUGH):
         votes = annotations.take(kept)
         posterior = _again(method, votes, gold, prior)
-        said = reading(votes, posterior)[annotations.worker[out], annotations.label[out]]
+        said = np.empty((len(out), annotations.n_classes))
+        for rows, block in readings(votes, posterior, annotations.worker[out], annotations.label[out]):
+            said[rows] = block
         weight = np.ones(len(out)) if annotations.weight is None else annotations.weight[out]
         parts.append((posterior[annotations.task[out]], said, weight))
     if not parts:

@@ -12,6 +12,7 @@ import numpy.typing as npt
 import polars as pl
 
 from ..aggregate import registry
+from ..aggregate.cost import wide
 from ..aggregate.gold import Gold, as_gold
 from ..core.errors import DataError, ParameterError
 from ..core.truth import truth_table
@@ -27,6 +28,7 @@ from .scored import Table
 F8 = npt.NDArray[np.float64]
 
 FILES = ("methods.csv", "agreement.csv", "tasks.csv")
+NO_FOLDS = "no held-out scores: {classes:,} classes are too many to predict {labels:,} labels by"
 SCORES = ("accuracy", "expected_accuracy", "macro_f1", "log_loss", "brier", "ece")
 
 
@@ -112,7 +114,10 @@ def compare_classes(
     answers = None if truth is None else truth_table(truth)
     if answers is not None:
         _check_truth(annotations, answers, known)
-    contest = Contest(annotations, gold, answers, seed, folds, resamples if answers is not None else 0)
+    wanted = 0 if wide(annotations) else folds
+    contest = Contest(
+        annotations, gold, answers, seed, wanted, resamples if answers is not None else 0, methods is None
+    )
     entries = list(run_all(contest, names, jobs, watch))
     ran = [entry for entry in entries if entry.labels is not None]
     if not ran:
@@ -121,6 +126,8 @@ def compare_classes(
     agree = _agreement(ran)
     found = {entry.method: row for entry, row in zip(ran, agree, strict=True)}
     notes = tuple(f"{entry.method}: {note}" for entry in entries for note in entry.notes)
+    if wanted < folds:
+        notes += (NO_FOLDS.format(classes=annotations.n_classes, labels=len(annotations)),)
     return Comparison(
         methods=pl.DataFrame([_row(entry, found.get(entry.method)) for entry in entries], infer_schema_length=None),
         agreement=pl.DataFrame({"method": list(found), **{e.method: agree[:, j] for j, e in enumerate(ran)}}),
@@ -170,7 +177,7 @@ def _about_the_default(ran: list[Entry]) -> tuple[str, ...]:
         return ()
     return (
         f"{registry.DEFAULT}, the default, is number {better + 1} of {len(scores)} by held-out score. The score asks "
-        "how well a method foretells what workers say, which favours one sharp model; an average of several is less "
+        "how well a method predicts what workers say, which favours one sharp model; an average of several is less "
         "sharp on purpose, so that its confidence holds where a single model would be wrong. On sets with known truth "
         "this pays; --truth with some true labels shows what holds here",
     )
@@ -185,10 +192,10 @@ def _agreement(ran: list[Entry]) -> F8:
 def _tasks(annotations: Annotations, ran: list[Entry], answers: pl.DataFrame | None) -> pl.DataFrame:
     labels = np.stack([np.asarray(entry.labels) for entry in ran], axis=1)  # task, method
     n, m = labels.shape
-    k = annotations.n_classes
-    place = np.arange(n)[:, None] * np.int64(k) + labels
-    counts = np.bincount(place.ravel(), minlength=n * k).reshape(n, k)
-    differ = (m * m - (counts.astype(np.float64) ** 2).sum(axis=1)) / max(m * (m - 1), 1)
+    same = np.zeros(n)  # pairs of methods that agree, each with itself too; no table of classes, who may be thousands
+    for own in labels.T:
+        same += (labels == own[:, None]).sum(axis=1)
+    differ = (m * m - same) / max(m * (m - 1), 1)
     table = pl.DataFrame({"task": annotations.tasks, "n_labels": annotations.labels_per_task, "disagreement": differ})
     if answers is not None:
         at, known = lookup(annotations.tasks, answers["task"])

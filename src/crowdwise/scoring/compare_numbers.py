@@ -19,6 +19,7 @@ from ..core.result import Result
 from ..core.votes import Votes
 from ..io.csv.folder import write_tables
 from ..kinds.numbers import Numbers
+from .evaluate import gold_tasks
 from .evaluate_numbers import evaluate
 from .scored import Table
 
@@ -109,7 +110,7 @@ def compare(
                 row |= {"cpu_seconds": time.process_time() - began, "iterations": results[name].n_iter}
                 row["held_out"] = _held_out(method, votes, gold, folds, seed)
                 if truth is not None:
-                    found = evaluate(results[name], truth)
+                    found = evaluate(results[name], truth, told=gold_tasks(results[name]))
                     left = found.n_gold_left_out
                     only = next(iter(found.parts.values()))
                     row |= {key: only[key].value for key in ("rmse", "mae", "pearson", "r2", "coverage") if key in only}

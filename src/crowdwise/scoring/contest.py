@@ -16,6 +16,7 @@ import numpy as np
 import numpy.typing as npt
 
 from ..aggregate import registry
+from ..aggregate.cost import too_dear
 from ..core.errors import CrowdwiseError, CrowdwiseWarning
 from ..core.result import Result
 from ..engine.selection import held_out
@@ -30,7 +31,10 @@ _GLANCE = 0.5
 
 @dataclass(frozen=True)
 class Contest:
-    """What all methods are given: annotations, gold and truth, the seed, folds held out, resamples for intervals."""
+    """What all methods are given: annotations, gold and truth, the seed, folds held out, resamples for intervals.
+
+    `everyone`: nobody chose the methods, so those that would cost too much are left out.
+    """
 
     annotations: Annotations
     gold: Any = None
@@ -38,11 +42,12 @@ class Contest:
     seed: int = 0
     folds: int = 5
     resamples: int = 1000
+    everyone: bool = False
 
 
 @dataclass(frozen=True)
 class Entry:
-    """How one method fared; `reason` says why it could not run, and then nothing else is known."""
+    """How one method did; `reason` says why it could not run, and then nothing else is known."""
 
     method: str
     reason: str | None = None
@@ -59,6 +64,8 @@ class Entry:
 
 def run_one(contest: Contest, name: str) -> Entry:
     """Fit a method, score it on held-out annotations and, with truth, against it."""
+    if contest.everyone and (reason := too_dear(name, contest.annotations)) is not None:
+        return Entry(name, reason=reason)
     with warnings.catch_warnings(record=True) as caught:
         warnings.simplefilter("always", CrowdwiseWarning)
         try:

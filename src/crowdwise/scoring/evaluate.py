@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from dataclasses import dataclass, field
 from typing import Any
 
@@ -11,10 +12,11 @@ import polars as pl
 
 from ..core import kind as kinds
 from ..core.errors import DataError, ParameterError
+from ..core.intake.frames import to_polars
 from ..core.kind import Kind, resolve
 from ..core.result import Result
 from ..core.truth import truth_table
-from ..core.vocabulary import lookup, spelt_like, union
+from ..core.vocabulary import as_series, lookup, spelt_like, union
 from ..maths.ties import tie_shares
 from .intervals import Terms, intervals
 from .scored import Scored, Table
@@ -103,12 +105,13 @@ class Evaluation(Scored):
         return shown
 
 
-def evaluate(found: Result | pl.DataFrame, truth: Any, *, resamples: int = 0, seed: int = 0) -> Any:
+def evaluate(found: Result | pl.DataFrame, truth: Any, *, gold: Any = None, resamples: int = 0, seed: int = 0) -> Any:
     """Score a Result, or a table task, label (with or without p_<class> columns), against truth.
 
     Results of other kinds than classes, and tables without labels, are scored by the scores of their kind.
 
-    Tasks that were gold in the fit of a Result are left out: the fit was told their answers.
+    Tasks that were gold in the fit are left out: the fit was told their answers. A Result knows them; of a table, which
+    does not, give the `gold` of its fit.
     With `resamples` (1000 will do) every score gets a 95 % interval by resampling the tasks, drawn by `seed`.
 
     >>> labels = pl.DataFrame({"task": ["a", "b"], "label": ["x", "y"]})
@@ -117,7 +120,19 @@ def evaluate(found: Result | pl.DataFrame, truth: Any, *, resamples: int = 0, se
     """
     if resamples < 0:
         raise ParameterError(f"resamples must be 0 or more, got {resamples}")
-    return kind_of(found).door("evaluate")(found, truth, resamples=resamples, seed=seed)
+    told = gold_tasks(found, gold)
+    return kind_of(found).door("evaluate")(found, truth, told=told, resamples=resamples, seed=seed)
+
+
+def gold_tasks(found: Result | pl.DataFrame, gold: Any = None) -> pl.Series | None:
+    """The tasks whose truth the fit was given, by name; None where it was given none."""
+    parts = []
+    if gold is not None:
+        given = gold.keys() if isinstance(gold, Mapping) else to_polars(gold)["task"]
+        parts.append(as_series(given, "task").cast(pl.String))
+    if isinstance(found, Result) and found.gold is not None:
+        parts.append(found.tasks.filter(pl.Series(found.gold)).cast(pl.String))
+    return pl.concat(parts) if parts else None
 
 
 def kind_of(found: Result | pl.DataFrame) -> Kind:
@@ -132,17 +147,19 @@ def kind_of(found: Result | pl.DataFrame) -> Kind:
     return kinds.get("classes")
 
 
-def evaluate_classes(found: Result | pl.DataFrame, truth: Any, *, resamples: int = 0, seed: int = 0) -> Evaluation:
+def evaluate_classes(
+    found: Result | pl.DataFrame, truth: Any, *, told: pl.Series | None = None, resamples: int = 0, seed: int = 0
+) -> Evaluation:
     """Scores of classes; see `evaluate`."""
     table = truth_table(truth)
     tasks, label, classes, posterior = _parts(found)
     at, known = lookup(tasks, table["task"])
     if not known.any():
         raise DataError("none of the tasks in the truth has a label here; do the task ids match?")
-    told = known & found.gold[at] if isinstance(found, Result) and found.gold is not None else np.zeros_like(known)
-    fair = known & ~told
+    gone = known & among(table["task"], told)
+    fair = known & ~gone
     if not fair.any():
-        raise DataError(ALL_GOLD.format(n=int(told.sum())))
+        raise DataError(ALL_GOLD.format(n=int(gone.sum())))
     rows = at[fair]
     true_names = spelt_like(table["label"].filter(pl.Series(fair)), classes)
     names = union(classes, true_names.cast(pl.String) if classes.dtype == pl.String else true_names)
@@ -165,10 +182,15 @@ def evaluate_classes(found: Result | pl.DataFrame, truth: Any, *, resamples: int
         classes=names.to_list(),
         confusion=confusion.tolist(),
         truths_without_labels=int((~known).sum()),
-        n_gold_left_out=int(told.sum()),
+        n_gold_left_out=int(gone.sum()),
         intervals=_intervals(terms, said, true, k, resamples, seed) if resamples else {},
         **scores,
     )
+
+
+def among(tasks: pl.Series, told: pl.Series | None) -> npt.NDArray[np.bool_]:
+    """Which of these tasks the fit was told of."""
+    return np.zeros(len(tasks), dtype=bool) if told is None else lookup(told.unique().sort(), tasks.cast(pl.String))[1]
 
 
 def _intervals(

@@ -14,8 +14,8 @@ from ..core.errors import DataError
 from ..core.result import Result
 from ..core.vocabulary import lookup
 from ..kinds.number_estimate import NumberEstimate
-from ..maths.numbers.scores import Score, scores
-from .evaluate import ALL_GOLD
+from ..maths.numbers.picture.scores import Score, scores
+from .evaluate import ALL_GOLD, among
 from .scored import Scored, Table
 
 F8 = npt.NDArray[np.float64]
@@ -83,24 +83,26 @@ class NumberEvaluation(Scored):
         return {"n": self.n, **(parts[""] if list(parts) == [""] else {"parts": parts}), **rest}
 
 
-def evaluate(found: Result | pl.DataFrame, truth: Any, *, resamples: int = 0, seed: int = 0) -> NumberEvaluation:
+def evaluate(
+    found: Result | pl.DataFrame, truth: Any, *, told: pl.Series | None = None, resamples: int = 0, seed: int = 0
+) -> NumberEvaluation:
     """Score a Result, or a table task, value (with or without low and high), against the truth."""
     tasks, value, low, high, parts = _parts(found)
     table = number_truth(truth, tuple(parts))
     at, known = lookup(tasks, table["task"])
     if not known.any():
         raise DataError("none of the tasks in the truth has an estimate here; do the task ids match?")
-    told = known & found.gold[at] if isinstance(found, Result) and found.gold is not None else np.zeros_like(known)
-    fair = known & ~told
+    gone = known & among(table["task"], told)
+    fair = known & ~gone
     if not fair.any():
-        raise DataError(ALL_GOLD.format(n=int(told.sum())))
+        raise DataError(ALL_GOLD.format(n=int(gone.sum())))
     rows, true = at[fair], table.drop("task").to_numpy()[fair]
     out = {}
     for j, part in enumerate(parts):
         ends = [None if e is None or np.isnan(e[rows, j]).all() else e[rows, j] for e in (low, high)]
         got = scores(value[rows, j], true[:, j], ends[0], ends[1], seed=seed)
         out[part] = got if resamples else {n: Score(s.value, np.nan, np.nan) for n, s in got.items()}
-    return NumberEvaluation(len(rows), out, int((~known).sum()), int(told.sum()))
+    return NumberEvaluation(len(rows), out, int((~known).sum()), int(gone.sum()))
 
 
 def _parts(found: Result | pl.DataFrame) -> tuple[pl.Series, F8, F8 | None, F8 | None, list[str]]:

@@ -1,4 +1,4 @@
-"""What a file of votes holds, for people: sizes, what was said, and what to beware of."""
+"""What a file of votes holds, for people: sizes, what was said, and what to watch out for."""
 
 from __future__ import annotations
 

@@ -9,9 +9,9 @@ if TYPE_CHECKING:
 
 
 def outlook(result: Result) -> str:
-    """One sentence without a full stop; a calibrated result has an interval, others only their own reckoning."""
+    """One sentence without a full stop; a calibrated result has an interval, others only their own estimate."""
     if (expected := result.expected_accuracy) is None:
-        return f"by its own reckoning {result.mean_confidence:.1%} of the labels are right"
+        return f"by its own estimate {result.mean_confidence:.1%} of the labels are right"
     mean, low, high = expected
     return (
         f"about {mean:.0%} of the labels are expected to be right; among crowds like those that this was learnt on, "

@@ -1,7 +1,7 @@
 """Which labels are doubtful, and what would settle them? Contested tasks, gold that the crowd contradicts, and classes
 taken for each other.
 
-Tasks are the other half of the data than workers, hence a module beside the room `workers`.
+Tasks are the other half of the data than workers, so this is a module beside the room `workers`.
 """
 
 from __future__ import annotations

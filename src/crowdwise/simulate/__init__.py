@@ -22,10 +22,12 @@ from .groups import (
     Setting,
     TwoCoin,
 )
+from .number_scenarios import NUMBER_SCENARIOS, NumberScenario, PlantedNumbers
 from .planted import Crowd
 from .scenarios import SCENARIOS, Scenario, scenario
 
 __all__ = [
+    "NUMBER_SCENARIOS",
     "SCENARIOS",
     "Adversary",
     "Assignment",
@@ -42,9 +44,11 @@ __all__ = [
     "HammerSpammer",
     "HeavyTailed",
     "MissingAtRandom",
+    "NumberScenario",
     "OneCoin",
     "PairwiseFlipper",
     "PerTask",
+    "PlantedNumbers",
     "Regular",
     "Scenario",
     "Setting",

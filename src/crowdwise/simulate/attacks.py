@@ -77,7 +77,7 @@ class Copier(Group):
     kind: ClassVar[str] = "copier"
 
     def confusion(self, setting: Setting) -> F8:
-        """Left to himself, a copier guesses."""
+        """Left alone, a copier guesses."""
         return Guesser(self.n).confusion(setting)
 
     def marginal(self, own: F8, source: F8) -> F8:
@@ -87,7 +87,7 @@ class Copier(Group):
 
 @dataclass(frozen=True)
 class Colluder(Group):
-    """A ring: with probability `p_corr` a member gives the ring's wrong answer of the task, else he is honest.
+    """A ring: with probability `p_corr` a member gives the ring's wrong answer of the task, else they are honest.
 
     The wrong answer is one for the whole ring, drawn once per task; an honest answer is right with probability
     `accuracy` (Traganitis & Giannakis 2021 take 1: the truth).
@@ -98,7 +98,7 @@ class Colluder(Group):
     kind: ClassVar[str] = "colluder"
 
     def confusion(self, setting: Setting) -> F8:
-        """Left to himself, a colluder flips one coin."""
+        """Left alone, a colluder flips one coin."""
         return coins(np.full(self.n, self.accuracy), setting.n_classes)
 
     def marginal(self, own: F8) -> F8:

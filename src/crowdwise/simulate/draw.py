@@ -42,7 +42,7 @@ def crowd(
     `truth` (class numbers) and `features` may come from existing data, such as scikit-learn's digits; else classes
     are drawn from `class_prior` (default: all alike) and, with `n_features`, features from Gaussian clusters whose
     centres are `separation` standard deviations apart. A share `hard_share` of the tasks is hard: each has one wrong
-    class that every worker says with probability `hard_pull`, whatever he would have said; only the agreed answer of
+    class that every worker says with probability `hard_pull`, whatever they would have said; only the agreed answer of
     a ring and the answer that a copier takes over stay as they are. `classes` names the classes, in sorted order.
 
     >>> from crowdwise.simulate import OneCoin, PerTask, crowd
@@ -76,7 +76,7 @@ def crowd(
 
 
 def answers(world: World, roster: Roster, pairs: Pairs, rng: np.random.Generator) -> Codes:
-    """The label of every pair: first what each worker would say himself, then the rings, then the copiers."""
+    """The label of every pair: first what each worker would say alone, then the rings, then the copiers."""
     task, worker = pairs
     label = world.mislead(task, said(roster.own, worker, world.truth[task], rng), rng)
     for ring, lo, hi in roster.rings:
@@ -109,7 +109,7 @@ def said(confusion: F8, worker: Codes, truth: Codes, rng: np.random.Generator) -
 def _every_answer(
     whom: int, world: World, roster: Roster, pairs: Pairs, label: Codes, rng: np.random.Generator
 ) -> Codes:
-    """What a worker said of every task, or would have said had he been asked."""
+    """What a worker said of every task, or would have said if asked."""
     task, worker = pairs
     every = np.arange(len(world.truth), dtype=np.int32)
     out = world.mislead(every, said(roster.own[whom : whom + 1], np.zeros_like(every), world.truth, rng), rng)

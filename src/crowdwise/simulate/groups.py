@@ -48,7 +48,7 @@ class Setting:
 
 @dataclass(frozen=True)
 class Group(ABC):
-    """`n` workers of one sort; `confusion` draws how each of them answers when left to himself."""
+    """`n` workers of one sort; `confusion` draws how each of them answers when left alone."""
 
     n: Count
     kind: ClassVar[str]

@@ -9,7 +9,7 @@ from .distinct import Table
 
 Counts = npt.NDArray[np.int64]
 
-# Rows with repeats that are mended one by one; more are mended in bulk.
+# Rows with repeats that are fixed one by one; more are fixed in bulk.
 _FEW = 1000
 
 

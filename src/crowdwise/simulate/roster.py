@@ -19,7 +19,7 @@ MAX_CELLS = 400_000_000
 class Roster:
     """Every worker in order of the groups.
 
-    `own` is how he answers when left to himself, `marginal` how he looks from outside (both [worker, true,
+    `own` is how they answer when left alone, `marginal` how they look from outside (both [worker, true,
     observed]); `rings` and `copiers` hold the first and the last + 1 worker of each such group, and whom they copy.
     """
 
@@ -69,7 +69,7 @@ def _count(groups: Sequence[Group]) -> int:
 
 
 def _member(copier: Copier, groups: Sequence[Group], rng: np.random.Generator) -> int:
-    """The copied worker's place in his group."""
+    """The copied worker's place in their group."""
     if copier.of >= len(groups):
         raise ParameterError(f"a Copier copies of={copier.of} but the groups are numbered 0 to {len(groups) - 1}")
     copied = groups[copier.of]

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from difflib import get_close_matches
-from typing import Annotated
+from typing import Annotated, Any
 
 from ..core.errors import ParameterError
 from ..core.params import Count, Whole, check_given
@@ -14,6 +14,7 @@ from .assignment import Assignment, HeavyTailed, MissingAtRandom, PerTask, Regul
 from .attacks import Adversary, Colluder, Constant, Copier, Guesser
 from .draw import crowd
 from .groups import ClassCoins, DirichletConfusion, Group, HammerSpammer, OneCoin, PairwiseFlipper, TwoCoin
+from .number_scenarios import NUMBER_SCENARIOS, NumberScenario
 from .planted import Crowd
 
 
@@ -44,9 +45,16 @@ class Scenario:
     recipe: Callable[[Size], Recipe]
 
     def make(
-        self, n_tasks: int, n_workers: int, n_classes: int, labels_per_task: int, n_features: int = 0, seed: int = 0
+        self,
+        n_tasks: int,
+        n_workers: int,
+        n_classes: int | None,
+        labels_per_task: int,
+        n_features: int = 0,
+        seed: int = 0,
     ) -> Crowd:
-        """A crowd of this size."""
+        """A crowd of this size; of four classes unless said."""
+        n_classes = 4 if n_classes is None else n_classes
         if labels_per_task > n_workers:
             raise ParameterError(
                 f"labels={labels_per_task} labels per task need as many different workers, got workers={n_workers}; "
@@ -136,20 +144,23 @@ def scenario(
     *,
     tasks: Count = 1000,
     workers: Count = 60,
-    classes: Annotated[int, AtLeast(2)] = 4,
+    classes: Annotated[int, AtLeast(2)] | None = None,
     labels: Count = 5,
     features: Whole = 0,
     seed: Whole = 0,
-) -> Crowd:
-    """A ready-made crowd by name; `SCENARIOS` says what each is.
+) -> Any:
+    """A ready-made crowd by name: a `Crowd` of classes (4 unless said) or `PlantedNumbers`.
+
+    `SCENARIOS` and `NUMBER_SCENARIOS` say what each is.
 
     >>> scenario("copiers", tasks=50, workers=9, classes=3, seed=1).worker_table()["copies"].n_unique()
     2
     """
-    if name not in SCENARIOS:
-        close = get_close_matches(str(name), SCENARIOS, n=1)
-        hint = f"did you mean {close[0]}?" if close else f"there are {', '.join(SCENARIOS)}"
+    known: dict[str, Scenario | NumberScenario] = {**SCENARIOS, **NUMBER_SCENARIOS}
+    if name not in known:
+        close = get_close_matches(str(name), known, n=1)
+        hint = f"did you mean {close[0]}?" if close else f"there are {', '.join(known)}"
         raise ParameterError(f"there is no scenario {name!r}; {hint}")
     size = {"tasks": tasks, "workers": workers, "classes": classes, "labels": labels, "features": features}
     check_given(scenario, {**size, "seed": seed})
-    return SCENARIOS[name].make(tasks, workers, classes, labels, features, seed)
+    return known[name].make(tasks, workers, classes, labels, features, seed)

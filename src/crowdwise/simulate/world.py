@@ -24,7 +24,7 @@ class World:
     pull: float
 
     def mislead(self, task: Codes, label: Codes, rng: np.random.Generator) -> Codes:
-        """On a hard task a worker says its decoy with probability `pull`, else what he was about to say."""
+        """On a hard task a worker says its decoy with probability `pull`, else what they were about to say."""
         if not self.hard.any():
             return label
         fooled = self.hard[task] & (rng.random(len(task)) < self.pull)

@@ -17,21 +17,23 @@ from ..core.kind import resolve
 from .agreement import agreement, agreement_table, krippendorff_alpha
 from .coaching import coachable
 from .coefficient import Coefficient
-from .colluders import collusion_flags
 from .confusions import class_table, confusion_table
-from .covariance import covariance_flags
+from .dependence.colluders import collusion_flags
+from .dependence.covariance import covariance_flags
 from .drift import drift_flags, learning_curve
 from .flags import Flag, flag_table
 from .pairs import pair_table
 from .quality import quality
 from .ranking import best_first, worst_first
 from .spammers import spammer_flags
+from .studied import Studied
 from .study import Study, study
 
 __all__ = [
     "Coefficient",
     "Flag",
     "Removal",
+    "Studied",
     "Study",
     "agreement",
     "agreement_outliers",

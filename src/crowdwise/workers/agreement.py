@@ -81,7 +81,7 @@ def agreement_table(found: list[Coefficient]) -> pl.DataFrame:
     return pl.DataFrame([c.to_dict() for c in found], schema=kinds)
 
 
-def check_grades(annotations: Annotations, level: Level, order: Sequence[Any] | None) -> None:
+def check_grades(annotations: Annotations, level: Level = "nominal", order: Sequence[Any] | None = None) -> None:
     """Raise where `agreement` would: for those who want to know before a long fit."""
     _in_order(annotations, level, order)
 

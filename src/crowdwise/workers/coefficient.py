@@ -8,7 +8,7 @@ from typing import Any
 
 @dataclass(frozen=True)
 class Coefficient:
-    """One coefficient: value in -1..1 with its 95 % interval, or None and the `reason`; `note` says what to beware.
+    """One coefficient: value in -1..1 with its 95 % interval, or None and the `reason`; `note` is a caution.
 
     `n` is the number of tasks (of pairs of workers, for means over pairs) behind it.
     """

@@ -18,10 +18,10 @@ F8 = npt.NDArray[np.float64]
 
 
 def class_table(annotations: Annotations, result: Result) -> pl.DataFrame:
-    """One row a worker and class: how well he knows it when he sees it, and how far he can be believed when he says it.
+    """One row a worker and class: how well they know it when they see it, how far to believe them when they say it.
 
     worker, class, n_true (expected), n_said, recall, recall_low, recall_high, recall_n (effective), precision,
-    precision_low, precision_high, label_share, expected_share (of his tasks), bias (their difference).
+    precision_low, precision_high, label_share, expected_share (of their tasks), bias (their difference).
     """
     return classes_of(Judgement(annotations, result))
 

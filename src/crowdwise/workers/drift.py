@@ -1,6 +1,6 @@
-"""Does a worker get better or worse? Learning curves, and an alarm where his accuracy changed.
+"""Does a worker get better or worse? Learning curves, and an alarm where their accuracy changed.
 
-x_t = how far the others confirm his t-th label, less its mean; under no change the largest partial sum of x, over its
+x_t = how far the others confirm their t-th label, less its mean; under no change the largest partial sum of x, over its
 standard deviation and sqrt(n), is the maximum of a Brownian bridge, whose law is Kolmogorov's. P-values are adjusted
 for the number of workers (Benjamini-Hochberg). Page (1954), doi:10.1093/biomet/41.1-2.100.
 """
@@ -67,7 +67,7 @@ def alarms(judgement: Judgement) -> Alarms:
 
 
 def runs(annotations: Annotations, fewest: int) -> list[tuple[int, I8]]:
-    """Each worker with `fewest` labels that have times, and his rows in time."""
+    """Each worker with `fewest` labels that have times, and their rows in time."""
     rows = in_time(annotations)
     edges = np.searchsorted(annotations.worker[rows], np.arange(annotations.n_workers + 1))
     sizes = np.diff(edges)
@@ -97,7 +97,7 @@ def flags_of(judgement: Judgement, level: float = LEVEL) -> list[Flag]:
 
 
 def learning_curve(annotations: Annotations, result: Result, window: int = 20) -> pl.DataFrame:
-    """worker, position (labels so far), time, accuracy: the mean confirmation of his last `window` labels.
+    """worker, position (labels so far), time, accuracy: the mean confirmation of their last `window` labels.
 
     Needs times: without them the order in which labels were given is not known.
     """

@@ -13,7 +13,7 @@ import numpy as np
 import numpy.typing as npt
 import polars as pl
 
-from ..kinds.classes import Annotations
+from ..core.votes import Votes
 
 # What a flag can be called, and what it means for people.
 NAMES = {
@@ -28,18 +28,19 @@ NAMES = {
     "unknown": "too few labels to say anything",
     "coachable": "takes one class for another steadily, or is right far less often than the crowd: a word may help",
 }
-# Who bears one of these is left out by `drop_flagged` unless told otherwise: their labels tell nothing or mislead.
+# Who has one of these is left out by `drop_flagged` unless told otherwise: their labels tell nothing or mislead.
 REMOVED = ("constant", "random", "uninformative", "colluding")
 # Tasks named in a flag at most.
 EXAMPLES = 50
-# How many honest workers bear each flag in independent crowds: made by `python -m benchmarks.workers.false_alarms`.
+# How many honest workers get each flag in independent crowds: made by `python -m benchmarks.workers.false_alarms`.
 RATES = Path(__file__).with_name("false_alarms.json")
 
 
 @dataclass(frozen=True)
 class Flag:
     """`probability` of the accusation, or `p_value` adjusted for the number of tests; `tasks` show it, most telling
-    first; `partners` are the other workers it is about. An `unknown` flag has neither number."""
+    first; `partners` are the other workers it is about. An `unknown` flag has neither number. `of` is the kind of
+    answers that it was read off: false alarms are counted by kind."""
 
     worker: Any
     name: str
@@ -48,49 +49,58 @@ class Flag:
     evidence: str = ""
     tasks: tuple[Any, ...] = ()
     partners: tuple[Any, ...] = ()
+    of: str = "classes"
 
     @property
     def false_alarms(self) -> float | None:
-        """The share of honest workers who bore this flag in simulated crowds where nobody copied or guessed."""
-        flagged, honest = false_alarms(self.name)
+        """The share of honest workers who got this flag in simulated crowds where nobody copied or guessed."""
+        flagged, honest = false_alarms(self.name, self.of)
         return None if flagged is None else flagged / honest
 
     def to_dict(self) -> dict[str, Any]:
         """Plain values."""
         lists = {"tasks": list(self.tasks), "partners": list(self.partners)}
-        return {**vars(self), "false_alarms": self.false_alarms, **lists}
+        own = {name: value for name, value in vars(self).items() if name != "of"}
+        return {**own, "false_alarms": self.false_alarms, **lists}
+
+
+def rates_of(kind: str) -> Path:
+    """The file with the rates of a kind of answers."""
+    return RATES if kind == "classes" else RATES.with_name(f"false_alarms_{kind}.json")
 
 
 @cache
-def _rates() -> dict[str, Any]:
-    found: dict[str, Any] = json.loads(RATES.read_text(encoding="utf-8"))
+def _rates(kind: str) -> dict[str, Any]:
+    path = rates_of(kind)
+    none = {"flagged": {}, "honest": 0}
+    found: dict[str, Any] = json.loads(path.read_text(encoding="utf-8")) if path.is_file() else none
     return found
 
 
-def false_alarms(name: str) -> tuple[int | None, int]:
-    """How many honest workers bore the flag of this name in independent crowds (None: not measured), of how many.
+def false_alarms(name: str, kind: str = "classes") -> tuple[int | None, int]:
+    """How many honest workers got the flag of this name in independent crowds (None: not measured), of how many.
 
     >>> flagged, honest = false_alarms("copying")
     >>> flagged / honest < 0.001
     True
     """
-    return _rates()["flagged"].get(name), int(_rates()["honest"])
+    return _rates(kind)["flagged"].get(name), int(_rates(kind)["honest"])
 
 
-def false_alarms_in_words(name: str) -> str:
+def false_alarms_in_words(name: str, kind: str = "classes") -> str:
     """The same for people: "3 of 20,000 honest workers", or nothing."""
-    flagged, honest = false_alarms(name)
+    flagged, honest = false_alarms(name, kind)
     return "" if flagged is None else f"{flagged} of {honest:,} honest workers"
 
 
-def examples(annotations: Annotations, tasks: npt.NDArray[Any]) -> tuple[Any, ...]:
+def examples(votes: Votes[Any], tasks: npt.NDArray[Any]) -> tuple[Any, ...]:
     """The names of the first few of these tasks, each once."""
     first = np.sort(np.unique(tasks, return_index=True)[1])[:EXAMPLES]
-    return tuple(annotations.tasks.gather(tasks[first]).to_list())
+    return tuple(votes.tasks.gather(tasks[first]).to_list())
 
 
 def flag_table(flags: Iterable[Flag]) -> pl.DataFrame:
-    """One row a flag: worker, flag, probability, p_value, false_alarms (the share of honest workers who bore it in
+    """One row a flag: worker, flag, probability, p_value, false_alarms (the share of honest workers who got it in
     simulated crowds), evidence, partners, tasks (both as text, by commas)."""
     flags = list(flags)
     return pl.DataFrame(

@@ -17,9 +17,9 @@ from ..core.result import Result
 from ..kinds.classes import Annotations
 from ..maths import information as channel
 from ..maths.skill import effective_n
+from .dependence.scores import spammer_scores
 from .drift import alarms
 from .judgement import Judgement
-from .scores import spammer_scores
 from .timing import timing
 
 F8 = npt.NDArray[np.float64]
@@ -29,11 +29,11 @@ def quality(annotations: Annotations, result: Result, *, gold: Any = None, idle:
     """One row a worker; numbers that do not exist (no gold, no times, no labels) are null.
 
     worker, n_labels; skill, skill_low, skill_high; consensus_agreement (share of labels that all others together
-    confirm); bias (0..1: how far his proportions of classes are from his tasks'), overused (the class he says too
-    often); bits (per label, at the crowd's class prior), capacity (at the best prior); spammer_score with _low and
-    _high (0: answers without looking), spammer_probability; n_gold, gold_accuracy, gold_low, gold_high; seconds_median,
-    seconds_q1, seconds_q3, n_idle (pauses longer than `idle` seconds, left out); drift_p (adjusted for the number of
-    workers), drift_before, drift_after.
+    confirm); bias (0..1: how far their proportions of classes are from their tasks'), overused (the class they
+    say too often); bits (per label, at the crowd's class prior), capacity (at the best prior); spammer_score with _low
+    and _high (0: answers without looking), spammer_probability; n_gold, gold_accuracy, gold_low, gold_high;
+    seconds_median, seconds_q1, seconds_q3, n_idle (pauses longer than `idle` seconds, left out); drift_p (adjusted for
+    the number of workers), drift_before, drift_after.
 
     >>> votes = Annotations.from_arrays([1, 1, 1, 2, 2, 2], [*"abcabc"], [*"xxyyyx"])
     >>> import crowdwise as cw
@@ -109,7 +109,7 @@ def _mean(votes: Annotations, values: F8) -> F8:
 
 
 def _bias(judgement: Judgement) -> tuple[F8, pl.Series]:
-    """Total variation between a worker's label proportions and his tasks' (by the others), and the overused class."""
+    """Total variation between a worker's label proportions and their tasks' (by the others), and the overused class."""
     votes = judgement.annotations
     m, k = votes.n_workers, votes.n_classes
     said = np.bincount(votes.cell, minlength=m * k).reshape(m, k).astype(np.float64)

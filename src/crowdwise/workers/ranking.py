@@ -9,23 +9,24 @@ from __future__ import annotations
 import polars as pl
 
 
-def best_first(table: pl.DataFrame) -> pl.DataFrame:
-    """Workers with labels, the surest good ones first; `table` has n_labels, skill, skill_low and skill_high."""
-    return _seen(table).sort("skill_low", "skill", descending=True, nulls_last=True, maintain_order=True)
+def best_first(table: pl.DataFrame, by: str = "skill") -> pl.DataFrame:
+    """Workers with labels, the surest good ones first; `table` has n_labels, skill, skill_low and skill_high, or the
+    like of what else they are ranked by."""
+    return _seen(table).sort(f"{by}_low", by, descending=True, nulls_last=True, maintain_order=True)
 
 
-def worst_first(table: pl.DataFrame) -> pl.DataFrame:
+def worst_first(table: pl.DataFrame, by: str = "skill") -> pl.DataFrame:
     """Workers with labels, the surest bad ones first."""
-    return _seen(table).sort("skill_high", "skill", nulls_last=True, maintain_order=True)
+    return _seen(table).sort(f"{by}_high", by, nulls_last=True, maintain_order=True)
 
 
-def best_and_worst(table: pl.DataFrame, limit: int) -> tuple[pl.DataFrame, pl.DataFrame]:
+def best_and_worst(table: pl.DataFrame, limit: int, by: str = "skill") -> tuple[pl.DataFrame, pl.DataFrame]:
     """The first so many of both lists, nobody in two; all in the first where there are no more than twice that."""
-    best = best_first(table)
+    best = best_first(table, by)
     if len(best) <= 2 * limit:
         return best, best.clear()
     top = best.head(limit)
-    rest = worst_first(table)
+    rest = worst_first(table, by)
     return top, rest.filter(~rest["worker"].is_in(top["worker"].to_list())).head(limit)
 
 

@@ -25,10 +25,15 @@ def worker_rows(result: Result, limit: int = 5) -> Rows:
 
 
 def number_rows(result: Result, limit: int = 5) -> Rows:
-    """Of numbers: by their spread, the steadiest first, those without answers left out."""
+    """Of numbers: by their spread in the tasks' own units, those without answers left out.
+
+    Whoever says always the same has no spread, and a slope of 0: they tell nothing, and stand last.
+    """
     picture: Any = result.picture
     heard = np.flatnonzero(result.labels_per_worker > 0)
-    order = heard[np.argsort(picture.spread[heard].mean(axis=1), kind="stable")]
+    unit = np.maximum(np.abs(picture.slope), 1e-12)
+    noise = np.log(np.maximum(picture.spread, 1e-300) / unit).mean(axis=1)
+    order = heard[np.argsort(noise[heard], kind="stable")]
     some = order if len(order) <= 2 * limit else np.concatenate([order[:limit], order[-limit:]])
     names = result.workers.gather(some).to_list()
     ends = [f" {part}" if part else "" for part in picture.parts.to_list()]
@@ -46,7 +51,7 @@ def number_rows(result: Result, limit: int = 5) -> Rows:
 def bar(value: float, low: float, high: float, width: int = 24) -> str:
     """An interval drawn on 0..1: ┄┄━━●━━┄┄."""
     cells = ["┄"] * width
-    a, b = (min(width - 1, int(x * width)) for x in (low, high))
+    a, b, dot = (min(width - 1, max(0, int(x * width))) for x in (low, high, value))
     cells[a : b + 1] = "━" * (b + 1 - a)
-    cells[min(width - 1, int(value * width))] = "●"
+    cells[dot] = "●"
     return "".join(cells)

@@ -1,4 +1,4 @@
-"""Flags for who answers without looking, and for who errs more often than guessing would; see suspicion.py."""
+"""Flags for who answers without looking, and for who is wrong more often than guessing would be; see suspicion.py."""
 
 from __future__ import annotations
 
@@ -7,8 +7,8 @@ import numpy.typing as npt
 
 from ..core.result import Result
 from ..kinds.classes import Annotations
+from .dependence.following import FOLLOWS, follows_others
 from .flags import Flag, examples
-from .following import FOLLOWS, follows_others
 from .judgement import Judgement
 from .suspicion import ADVERSARIAL, ALWAYS, LEVEL, MIN_LABELS
 
@@ -76,7 +76,7 @@ def _wrong(judgement: Judgement, w: int) -> tuple[object, ...]:
 
 
 def worse_than_chance(judgement: Judgement, said: npt.NDArray[np.int64]) -> tuple[F8, F8]:
-    """Probability that a worker is right less often than his own proportions of labels would be by luck, and that."""
+    """Probability that a worker is right less often than their own proportions of labels by luck, and that."""
     from scipy.special import betainc
 
     from ..maths.skill import PRIOR_STRENGTH, effective_n

@@ -7,7 +7,7 @@ For every worker the evidence of their labels is weighed under three models; the
     expert    label ~ Cat(row[truth = c]),           one class c told from the rest, rows ~ Dir(1/2)
 
 The first is exact, the others variational bounds (the truth is uncertain). The shares of all kinds and the honest
-mean are learnt from the crowd. Constant and random spammers are one model; who errs on purpose is no spammer but
+mean are learnt from the crowd. Constant and random spammers are one model; who is wrong on purpose is no spammer but
 adversarial: their labels tell as much as an honest worker's once they are read the other way round.
 After Raykar & Yu (2012), Eliminating spammers and ranking annotators, JMLR 13(16).
 """
@@ -34,7 +34,7 @@ ALWAYS = 0.95
 ADVERSARIAL = 0.999
 # Pseudo-workers of each kind: spammers, workers like most, workers of their own kind, experts on one class.
 PSEUDO = np.array([0.5, 2.0, 0.3, 0.3])
-# Pseudo-labels a cell of a worker of his own kind: below one, rows that lean to few classes.
+# Pseudo-labels a cell of a worker of their own kind: below one, rows that lean to few classes.
 FREE = 0.5
 # Pseudo-labels a class behind the honest workers' mean confusion; rounds of the two loops.
 STRENGTHS = (2.0, 5.0, 10.0, 20.0)
@@ -43,8 +43,8 @@ STEPS, ROUNDS = 12, 4
 
 @dataclass(frozen=True)
 class Suspicion:
-    """Of each worker: the log odds spammer : honest of his labels alone, the probability with the crowd's share of
-    spammers, and that share."""
+    """Of each worker: the log odds spammer : honest of their labels alone, the probability with the crowd's share
+    of spammers, and that share."""
 
     log_odds: F8
     probability: F8
@@ -52,7 +52,7 @@ class Suspicion:
 
 
 def suspicion(annotations: Annotations, belief: F8) -> Suspicion:
-    """How probable is it that each worker is a spammer, given belief[row, class] about the row's task without him?
+    """How probable is it that each worker is a spammer, given belief[row, class] about the row's task without them?
 
     Labels of tasks that nobody else labelled tell nothing: they do not count.
     """
@@ -94,7 +94,7 @@ def _told(annotations: Annotations, belief: F8) -> npt.NDArray[np.bool_]:
 def _strength(table: F8, mean: F8) -> float:
     """How alike the honest workers are: pseudo-labels behind each row of their mean, by the evidence of their counts.
 
-    Expected counts are smoother than real ones and would have everybody alike: hence a bound.
+    Expected counts are smoother than real ones and would make everybody alike, so there is a bound.
     """
     scores = [sum(log_evidence(table[:, k], mean[k], s) for k in range(len(mean))) for s in STRENGTHS]
     return STRENGTHS[int(np.argmax(scores))]
@@ -104,7 +104,7 @@ def _experts(annotations: Annotations, belief: F8) -> F8:
     """Evidence for a worker who tells one class from the rest and looks no further, whichever class it is.
 
     Among many labels of common classes such an expert on a rare one looks like a spammer; with few tasks of the rare
-    class behind him nobody can tell, and he must not be accused.
+    class behind them nobody can tell, and they must not be accused.
     """
     k = annotations.n_classes
     if k == 2:  # to tell one class from the rest is then to tell them all
@@ -115,7 +115,7 @@ def _experts(annotations: Annotations, belief: F8) -> F8:
 
 
 def _honest(annotations: Annotations, belief: F8, prior: F8) -> tuple[F8, F8]:
-    """Evidence (variational bound) of each worker's labels with rows of their own, and his counts [true, observed]."""
+    """Evidence (variational bound) of each worker's labels with rows of their own, and the counts [true, observed]."""
     m, k, n_rows = annotations.n_workers, annotations.n_classes, belief.shape[1]
     resp, counts = belief, np.zeros((m, n_rows, k))
     for _ in range(STEPS):

@@ -2,16 +2,18 @@
 
 from __future__ import annotations
 
+from typing import Any
+
 import numpy as np
 import numpy.typing as npt
 
-from ..kinds.classes import Annotations
+from ..core.votes import Votes
 
 F8 = npt.NDArray[np.float64]
 I8 = npt.NDArray[np.int64]
 
 
-def in_time(annotations: Annotations) -> I8:
+def in_time(annotations: Votes[Any]) -> I8:
     """Row numbers with a time, by worker, then time, then task; empty where there are no times."""
     if annotations.time is None:
         return np.empty(0, dtype=np.int64)
@@ -19,7 +21,7 @@ def in_time(annotations: Annotations) -> I8:
     return rows[np.lexsort((annotations.task[rows], annotations.time[rows], annotations.worker[rows]))]
 
 
-def timing(annotations: Annotations, idle: float) -> dict[str, F8 | I8]:
+def timing(annotations: Votes[Any], idle: float) -> dict[str, F8 | I8]:
     """Of each worker: median and quartiles of the seconds from one label to the next, and the number of breaks.
 
     Pauses longer than `idle` seconds are breaks and left out; NaN without two labels in a row that have times.

@@ -94,7 +94,7 @@ class BeliefPropagation(Aggregator):
         if self.prior == "dirichlet":
             return priors.dirichlet(a, b, k, self.n_samples, np.random.default_rng(self.seed))
         weight = np.bincount(annotations.worker, weights=annotations.weight, minlength=1)
-        # A worker's factor is a polynomial of the degree of his labels; n nodes integrate degree 2 n - 1 exactly.
+        # A worker's factor is a polynomial of the degree of their labels; n nodes integrate degree 2 n - 1 exactly.
         exact = int(np.ceil((weight.max() + 1) / 2))
         n = min(exact, MAX_NODES[self.prior]) if self.n_nodes is None else self.n_nodes
         if self.prior == "one_coin":
@@ -104,7 +104,7 @@ class BeliefPropagation(Aggregator):
         return priors.two_coin(a, b, n)
 
     def _solution(self, found: Beliefs, nodes: Nodes, class_prior: F8, n_iter: int, settled: bool) -> Solution:
-        # The expected confusion under the worker's belief: what a new task of his would be judged by.
+        # The expected confusion under the worker's belief: what a new task of theirs would be judged by.
         confusion = np.einsum("us,sto->uto", found.belief, nodes.theta)
         return Solution(
             found.posterior,

@@ -1,4 +1,4 @@
-"""CBCC: workers belong to communities, and a worker with few labels borrows his community's matrix.
+"""CBCC: workers belong to communities, and a worker with few labels borrows their community's matrix.
 
     c_w ~ Cat(pi),   A[w, k] | c_w = c ~ Dir(strength · M[c, k]),   y_iw | z_i = k ~ Cat(A[w, k])
 

@@ -118,7 +118,7 @@ class SubtypeModel:
 
     def __init__(self, own: EBCC, n_classes: int, history: F8 | None) -> None:
         prior = diagonal_prior(n_classes, own.prior_diagonal, own.prior_off)
-        # What earlier projects know of a worker, they know of him in every subtype.
+        # What earlier projects know of a worker holds in every subtype.
         prior = prior if history is None else prior + history
         self.prior = np.repeat(prior, own.n_groups, axis=-1)  # (worker,) observed, state
         self.group_prior = np.full((n_classes, own.n_groups), own.prior_group / own.n_groups)

@@ -119,7 +119,7 @@ class Chain:
         self.forget()
 
     def forget(self) -> None:
-        """Start averaging anew."""
+        """Start averaging again from nothing."""
         self.seen = 0
         self.q[:] = 0.0
         self.class_sum = np.zeros(len(self.mass))

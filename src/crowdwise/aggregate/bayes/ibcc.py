@@ -7,7 +7,7 @@ Kim & Ghahramani (2012), Bayesian classifier combination, AISTATS, proceedings.m
 form: Simpson et al. (2013), doi:10.1007/978-3-642-36406-8_1. A worker with few labels stays near the prior, so it
 is safer than `dawid_skene` where labels are scarce.
 Fails where the prior is wrong for many: with K classes a spammer needs about (prior_diagonal - prior_off) · K labels
-before he is seen as one (web: .75 against .82 of `dawid_skene`), and with workers who copy each other.
+before it shows (web: .75 against .82 of `dawid_skene`), and with workers who copy each other.
 """
 
 from __future__ import annotations

@@ -4,7 +4,7 @@
 
 crowd[k] and strength[k] are learnt by empirical Bayes: rounds of EM at fixed (crowd, strength), each followed by
 maximising the Dirichlet-multinomial evidence of the workers' expected counts. A worker with three labels is judged by
-the crowd, one with three thousand by his own record. In the spirit of the item-free hierarchical Dawid-Skene of
+the crowd, one with three thousand by their own record. In the spirit of the item-free hierarchical Dawid-Skene of
 Paun et al. (2018), TACL 6, doi:10.1162/tacl_a_00040, with a conjugate prior; evidence: Minka (2000).
 
 Two choices matter. `strength` stops at 100: expected counts are smoother than real ones, so their evidence alone
@@ -12,7 +12,7 @@ would call all workers alike whenever labels are scarce. The class prior has `pr
 class: without them, rare classes melt away on sparse data with many classes.
 `dependence` says how alike the labels of one task are beyond their class: n of them then count as
 n / (1 + (n - 1) · dependence), the effective number of draws with that correlation within a cluster (Kish 1965).
-Fails where most of the crowd errs together on the same tasks, and with workers who copy each other.
+Fails where most of the crowd is wrong together on the same tasks, and with workers who copy each other.
 """
 
 from __future__ import annotations

@@ -1,6 +1,6 @@
-"""MACE: a worker either knows the answer or spams, and every spammer has habits of his own.
+"""MACE: a worker either knows the answer or spams, and every spammer has habits of their own.
 
-    know_iw ~ Bern(theta_w),   y_iw = z_i if he knows, else y_iw ~ Cat(xi_w),   z_i uniform
+    know_iw ~ Bern(theta_w),   y_iw = z_i if they know, else y_iw ~ Cat(xi_w),   z_i uniform
 
 Hovy, Berg-Kirkpatrick, Vaswani & Hovy (2013), Learning whom to trust with MACE, NAACL, aclanthology.org/N13-1132.
 EM with the spamming marginalised: confusion = theta I + (1 - theta) xi, so one pass of the shared kernel is the

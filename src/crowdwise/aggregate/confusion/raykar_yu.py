@@ -2,8 +2,8 @@
 
     confusion[w, k] ~ Dir(1 + smoothing + strength[w] · own[w]),   own[w] = how often w gives each label
 
-A spammer's rows are all alike, whatever the class. Each worker's rows shrink toward his own mean row, by a strength
-that maximises the Dirichlet-multinomial evidence of his expected counts on a grid; where the strongest do, the rows
+A spammer's rows are all alike, whatever the class. Each worker's rows shrink toward their mean row, by a strength
+that maximises the Dirichlet-multinomial evidence of the expected counts on a grid; where the strongest do, the rows
 are made equal and the worker has no say any more.
 Raykar & Yu (2012), Eliminating spammers and ranking annotators, JMLR 13(16): two classes and a penalty on
 (sensitivity + specificity - 1)²; this is the form for any number of classes.
@@ -104,7 +104,7 @@ class Shrunk(ConfusionModel):
 
 
 def best_strengths(counts: F8, margin: float) -> tuple[F8, npt.NDArray[np.bool_]]:
-    """Strength of each worker with the highest evidence, and whether it makes a spammer of him."""
+    """Strength of each worker with the highest evidence, and whether it makes them a spammer."""
     n_workers, k, _ = counts.shape
     pooled = counts.sum(axis=2)  # worker, observed
     own = (pooled + 1) / (pooled.sum(axis=1, keepdims=True) + k)

@@ -11,7 +11,7 @@ plotters. What tells them apart is that copies agree more closely than honest wo
    in excess stay together.
 
 After the agreement tests of Traganitis & Giannakis (2021) and the group search of Jaffe et al. (2016). Fails when
-copies are noisier than the honest workers, and when everybody errs on the same hard tasks.
+copies are noisier than the honest workers, and when everybody is wrong on the same hard tasks.
 """
 
 from __future__ import annotations
@@ -91,7 +91,7 @@ def _tree(votes: Annotations, active: npt.NDArray[np.int64]) -> list[I8]:
     out = []
     for cut in cut_tree(tree, n_clusters=sizes).T:
         group = np.arange(votes.n_workers)
-        # A cluster bears the number of its first member: no clash with the workers outside the search.
+        # A cluster has the number of its first member: no clash with the workers outside the search.
         first = {c: active[np.flatnonzero(cut == c)[0]] for c in np.unique(cut)}
         group[active] = [first[c] for c in cut]
         out.append(np.unique(group, return_inverse=True)[1])

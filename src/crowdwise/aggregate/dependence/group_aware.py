@@ -5,7 +5,7 @@
 Each group has one hidden answer g per task, which may be wrong, and its members report it with noise; groups of one
 have g = z, so without groups this is `dawid_skene`. Exact EM on the tree. After Jaffe, Fetaya, Nadler, Jiang &
 Kluger (2016), Unsupervised ensemble learning with dependent classifiers, AISTATS, pmlr v51/jaffe16.
-Fails where groups cannot be told: copies noisier than the honest workers, or a whole crowd that errs together.
+Fails where groups cannot be told: copies noisier than the honest workers, or a whole crowd that is wrong together.
 """
 
 from __future__ import annotations

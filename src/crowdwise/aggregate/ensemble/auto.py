@@ -1,21 +1,21 @@
-"""Auto: one model with its confusion matrices, chosen by the annotations that it foretells, the simpler when in doubt.
+"""Auto: one model with its confusion matrices, chosen by the annotations it predicts, the simpler when in doubt.
 
     score_m = mean log-likelihood of held-out annotations under m        (engine/selection.py)
 
 The candidates stand in the order of what they assume of a worker:
 
     one_coin, even          one accuracy
-    mace                    one accuracy, and habits when he spams
+    mace                    one accuracy, and habits when spamming
     hierarchical            a confusion matrix, held to the crowd's
-    dawid_skene             a confusion matrix of his own
+    dawid_skene             a confusion matrix of each worker's own
 
 Of those whom the best leads by no more than the standard error of the lead (annotation by annotation: all are scored on
 the same ones), the first is taken: the one-standard-error rule of Breiman et al. (1984), Classification and Regression
 Trees, section 3.4.3, doi:10.1201/9781315139470. A candidate that
 overturns more than `overturn` of the clear majorities is passed over: held-out likelihood alone likes models whose
 classes have drifted away from what the labels mean, and that is how drift looks.
-Fails where the crowd errs alike. Its confidence is that of a single model, mostly too high: `committee` is better
-calibrated, and `calibrate` softens it.
+Fails where the crowd is wrong alike. Its confidence is that of a single model, mostly too high: `committee` is
+better calibrated, and `calibrate` softens it.
 """
 
 from __future__ import annotations
@@ -132,12 +132,12 @@ def _table(scores: dict[str, HeldOut], passed: dict[str, float]) -> list[dict[st
 def _reason(name: str, best: str, scores: dict[str, HeldOut], tried: list[str]) -> str:
     """One sentence."""
     if name == best:
-        why = f"{name} foretells held-out labels best ({scores[best].score:.4f} nats a label)"
+        why = f"{name} predicts held-out labels best ({scores[best].score:.4f} nats a label)"
     elif _level(scores, best, name):
         gap, error = scores[best].lead(scores[name])
         why = f"{name} is the simplest within one standard error of {best} ({gap:.4f} behind, error {error:.4f})"
     else:
-        why = f"{name} foretells held-out labels best of those left"
+        why = f"{name} predicts held-out labels best of those left"
     others = [other for other in tried if other != name]
     if others:
         why += f"; {', '.join(others)} would overturn too many clear majorities"

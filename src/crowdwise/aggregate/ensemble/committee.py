@@ -15,12 +15,12 @@ Methods are sure of themselves when they fail; where they disagree, their averag
 All of them hold common and rare classes for more alike than a model that has converged. So the converged `model` takes
 over as far as the classes are uneven: `lean` grows from 0 to 1 where the entropy of its class prior falls from .75 to
 .65 of an even one's, and the votes are uneven too (where only the model says so, it has drifted).
-The weights of the members are equal: by held-out annotations (`evidence` > 0) they can be moved to those who foretell
+The weights of the members are equal: by held-out annotations (`evidence` > 0) they can be moved to those that predict
 best (engine/selection.py), which gained nothing on 58 sets.
 Confusions come from `model` or mace, whoever agrees better with the outcome; `extra["speaker"]` names it.
 Linear opinion pool: Stone (1961), Annals of Mathematical Statistics 32(4), doi:10.1214/aoms/1177704873. Early stopping
 as regularisation: Yao, Rosasco & Caponnetto (2007), doi:10.1007/s00365-006-0663-2.
-Fails where all members fail together: when most of the crowd errs alike, or copies.
+Fails where all members fail together: when most of the crowd is wrong alike, or copies.
 """
 
 from __future__ import annotations
@@ -151,7 +151,7 @@ class Committee(Aggregator):
         return list(self.members)
 
     def _weights(self, seated: list[str], annotations: Annotations, gold: Gold | None, run: Run) -> dict[str, float]:
-        """A member's weight by what it foretells of one held-out fold; equal where there is nothing to foretell."""
+        """A member's weight by how it predicts one held-out fold; equal where there is nothing to predict."""
         score, heard = np.zeros(len(seated)), 0.0
         if self.evidence > 0 and len(seated) > 1 and not too_thin(annotations) and splits(annotations, enough=1):
             found = [

@@ -27,7 +27,7 @@ from ..gold import Gold
 F8 = npt.NDArray[np.float64]
 I8 = npt.NDArray[np.int64]
 
-# No voter weighs less than this, and always saying the commonest class errs at least as often (cleanlab's figures).
+# No voter weighs less than this, and always saying the commonest class is wrong at least as often (cleanlab's figures).
 LOW = 1e-6
 # Half precision rounds probabilities by up to 5e-4; sums of many of them by some more.
 ROUNDING, SLACK = 1e-6, 0.01

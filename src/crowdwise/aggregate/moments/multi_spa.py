@@ -1,4 +1,4 @@
-"""MultiSPA: the rows of a worker's confusion matrix are the corners of what he says given what others say.
+"""MultiSPA: the rows of a worker's confusion matrix are the corners of what they say given what others say.
 
     P(label_m = · | label_m' = l) = sum_k P(y = k | label_m' = l) confusion[m, k]
 
@@ -48,7 +48,7 @@ class MultiSPA(MomentAggregator):
 
 
 def corners(seen: Pairs, k: int, least: float) -> tuple[F8, npt.NDArray[np.bool_]]:
-    """For each worker K columns by successive projection, rows of his matrix in any order; and whether they exist."""
+    """For each worker K columns by successive projection, rows of their matrix in any order; and whether they exist."""
     me, _, count = seen.both_ways()
     confusion = np.full((seen.n_workers, k, k), 1 / k)
     good = np.zeros(seen.n_workers, dtype=bool)

@@ -45,7 +45,7 @@ class SML(MomentAggregator):
         sign = np.array([-1.0, 1.0])
         n, share = seen.n, seen.share
         mean_i, mean_j = share.sum(axis=2) @ sign, share.sum(axis=1) @ sign
-        # Means over the same tasks, hence the n / (n - 1).
+        # Means over the same tasks, which asks for the n / (n - 1).
         q = (np.einsum("plm,l,m->p", share, sign, sign) - mean_i * mean_j) * n / np.maximum(n - 1, 1)
         start = np.full(seen.n_workers, 0.5)
         v, n_iter, converged = complete_rank_one(seen.first, seen.second, n, q, start, -1, 1, self.max_iter, self.tol)

@@ -2,7 +2,7 @@
 
     R = H diag(d) H^T,   H = [A_1^T; ...; A_M^T],   R[i, j] = R[i, a] R[b, a]^+ R[b, j]
 
-Blocks of pairs that share too few tasks, and those of a worker with himself, are imputed through pairs of anchors
+Blocks of pairs that share too few tasks, and those of a worker with themselves, are imputed through pairs of anchors
 (a, b); the leading eigenvectors U of R are then turned until U Q is non-negative.
 Ibrahim & Fu (2021), Crowdsourcing via annotator co-occurrence imputation and provable symmetric nonnegative matrix
 factorization, ICML (pmlr v139). Works without experts when there are many workers. Fails where most blocks are

@@ -37,8 +37,8 @@ LETTERS = "lmo"
 
 @dataclass(frozen=True, kw_only=True)
 class Tensor(MomentAggregator):
-    """For each worker the triples with his `n_partners` busiest partners are used (5 give 10 triples each); `max_iter`
-    and `tol` as in `cnmf`. At most 10 classes.
+    """For each worker the triples with their `n_partners` busiest partners are used (5 give 10 triples each);
+    `max_iter` and `tol` as in `cnmf`. At most 10 classes.
 
     >>> votes = Annotations.from_arrays([1, 1, 1, 2, 2, 2], list("abcabc"), list("xxyyyy"))
     >>> Tensor(min_overlap=1).fit(votes).to_table()["label"].to_list()
@@ -72,7 +72,7 @@ class Tensor(MomentAggregator):
 
 
 def triples(annotations: Annotations, seen: Pairs, n_partners: int) -> tuple[I8, F8]:
-    """who[t, 3] and count[t, l, l', l''] of each worker's triples with the partners with whom he shares most."""
+    """who[t, 3] and count[t, l, l', l''] of each worker's triples with the partners who share most tasks with them."""
     edges, k = Edges.of(annotations), annotations.n_classes
     me, other, count = seen.both_ways()
     order = np.lexsort((other, -count.sum(axis=(1, 2)), me))

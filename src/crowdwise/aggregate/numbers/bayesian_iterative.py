@@ -16,9 +16,9 @@ class BayesianIterative(NumberAggregator):
     """Workers have one of a few noise levels; beliefs pass between tasks and workers on a grid.
 
     >>> import crowdwise as cw
-    >>> votes = cw.number_votes([1, 1, 2, 2], ["a", "b", "a", "b"], [2, 3, 5, 6])
-    >>> BayesianIterative().fit(votes).mean.round(2).tolist()
-    [2.5, 5.5]
+    >>> crowd = cw.simulate.scenario("numbers_plain", tasks=60, workers=9, labels=4, seed=1)
+    >>> round(cw.evaluate(BayesianIterative().fit(crowd.votes), crowd.truth_table()).pearson, 2)
+    0.93
     """
 
     name: ClassVar[str] = "bayesian_iterative"

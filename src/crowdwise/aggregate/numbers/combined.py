@@ -20,9 +20,9 @@ class Combined(NumberAggregator):
     interval is gaussian's around the average.
 
     >>> import crowdwise as cw
-    >>> votes = cw.number_votes([1, 1, 2, 2], ["a", "b", "a", "b"], [2, 3, 5, 6])
-    >>> Combined().fit(votes).mean.round(2).tolist()
-    [2.5, 5.5]
+    >>> crowd = cw.simulate.scenario("numbers_plain", tasks=60, workers=9, labels=4, seed=1)
+    >>> round(cw.evaluate(Combined().fit(crowd.votes), crowd.truth_table()).pearson, 2)
+    0.94
     """
 
     name: ClassVar[str] = "combined"

@@ -7,8 +7,8 @@ from typing import ClassVar
 
 from ...core.params import Count, NonNegative, Positive
 from ...maths.numbers.fit import Fit
-from ...maths.numbers.gaussian import gaussian as fitted
-from ...maths.numbers.plain_gaussian import gaussian_plain
+from ...maths.numbers.gaussians.gaussian import gaussian as fitted
+from ...maths.numbers.gaussians.plain_gaussian import gaussian_plain
 from ...maths.numbers.rows import F8, Rows
 from .base import NumberAggregator
 
@@ -22,9 +22,9 @@ class Gaussian(NumberAggregator):
     prior of each worker's own, which constant workers can capture.
 
     >>> import crowdwise as cw
-    >>> votes = cw.number_votes([1, 1, 2, 2], ["a", "b", "a", "b"], [2, 3, 5, 6])
-    >>> Gaussian().fit(votes).mean.round(2).tolist()
-    [2.5, 5.5]
+    >>> crowd = cw.simulate.scenario("numbers_plain", tasks=60, workers=9, labels=4, seed=1)
+    >>> round(cw.evaluate(Gaussian().fit(crowd.votes), crowd.truth_table()).pearson, 2)
+    0.94
     """
 
     name: ClassVar[str] = "gaussian"

@@ -17,9 +17,9 @@ class SpectralRegression(NumberAggregator):
     """Slopes and noises from the covariance of the workers (rank one off the diagonal).
 
     >>> import crowdwise as cw
-    >>> votes = cw.number_votes([1, 1, 2, 2], ["a", "b", "a", "b"], [2, 3, 5, 6])
-    >>> SpectralRegression().fit(votes).mean.round(2).tolist()
-    [2.5, 5.5]
+    >>> crowd = cw.simulate.scenario("numbers_plain", tasks=60, workers=9, labels=4, seed=1)
+    >>> round(cw.evaluate(SpectralRegression().fit(crowd.votes), crowd.truth_table()).pearson, 2)
+    0.93
     """
 
     name: ClassVar[str] = "spectral_regression"

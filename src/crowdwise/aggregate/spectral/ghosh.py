@@ -4,7 +4,7 @@
 
 For K classes O^T O counts K/(K-1) for agreement and -1/(K-1) for every shared task, which for two classes is ±1.
 Ghosh, Kale & McAfee (2011), Who moderates the moderators?, EC, doi:10.1145/1993574.1993599.
-Fails when one worker has labelled far more than the others: the vector then points at him alone (rte: .51).
+Fails when one worker has labelled far more than the others: the vector then points at that worker alone (rte: .51).
 """
 
 from __future__ import annotations
@@ -34,7 +34,7 @@ class Ghosh(VoteAggregator):
     name: ClassVar[str] = "ghosh"
 
     def weights(self, annotations: Annotations, gold: Gold | None) -> Weights:
-        """The leading eigenvector of the workers' agreement, himself included."""
+        """The leading eigenvector of the workers' agreement, each with themselves included."""
         k = annotations.n_classes
         seen = moments.agreement(annotations)
         if k == 1 or seen.n.nnz == 0:

@@ -10,13 +10,13 @@ spammer with very many labels takes over (rte: .50); belief_propagation does not
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import ClassVar
 
 import numpy as np
 import numpy.typing as npt
 
-from ...core.params import Count
+from ...core.params import Count, NonNegative
 from ...kinds.classes import Annotations
 from ...maths.logspace import normalise_rows, segment_sum
 from ...maths.messages import Edges
@@ -31,6 +31,8 @@ F8 = npt.NDArray[np.float64]
 class KOS(Aggregator):
     """`max_iter` rounds (10 is usual) from messages y ~ N(1, 1) drawn with `seed`; gold tasks send their truth.
 
+    All rounds are run; they have settled where the last one moved the messages by at most `tol` of their size.
+
     >>> votes = Annotations.from_arrays([1, 1, 1], ["a", "b", "c"], ["x", "x", "y"])
     >>> KOS().fit(votes).posterior.shape
     (1, 2)
@@ -38,6 +40,7 @@ class KOS(Aggregator):
 
     name: ClassVar[str] = "kos"
     max_iter: Count = 10
+    tol: NonNegative = 1e-3
 
     def solve(self, annotations: Annotations, gold: Gold | None, run: Run) -> Solution:  # noqa: ARG002
         """Rounds of messages, then one vote in which every label weighs what its worker told its task."""
@@ -47,8 +50,8 @@ class KOS(Aggregator):
         vote = edges.pattern[edges.kind]  # edge, class
         sign = (k * vote - vote.sum(axis=1, keepdims=True)) / (k - 1)
         y = 1 + np.random.default_rng(self.seed).standard_normal(len(edges.task))
-        weight = np.ones(annotations.n_workers)
-        for _ in range(self.max_iter):
+        weight, moved, rounds = np.ones(annotations.n_workers), np.inf, 0
+        for rounds in range(1, self.max_iter + 1):  # noqa: B007
             x = _others(sign * y[:, None], edges.task, edges.task_offsets)
             if gold is not None:
                 sure = gold.label[edges.task] < k
@@ -58,10 +61,13 @@ class KOS(Aggregator):
             new = total[edges.worker] - heard
             size = float(np.sqrt((new**2).mean())) if len(new) else 0.0
             if size == 0:  # no worker has two tasks that others labelled too: nothing to learn
-                y, weight = np.ones(len(y)), np.ones(annotations.n_workers)
+                y, weight, moved = np.ones(len(y)), np.ones(annotations.n_workers), 0.0
                 break
+            # Messages have a direction and no sign: a round that only turns them round has moved nothing.
+            moved = min(float(np.sqrt(((new / size - turn * y) ** 2).mean())) for turn in (1, -1))
             y, weight = new / size, total / size
-        return self._solution(annotations, gold, edges, vote, y, weight)
+        found = self._solution(annotations, gold, edges, vote, y, weight)
+        return replace(found, n_iter=rounds, converged=moved <= self.tol)
 
     def _solution(
         self, annotations: Annotations, gold: Gold | None, edges: Edges, vote: F8, y: F8, weight: F8
@@ -73,9 +79,7 @@ class KOS(Aggregator):
         posterior = normalise_rows(scale * score)[0]
         if gold is not None:
             posterior = gold.clamp(posterior)
-        return Solution(
-            posterior, posterior.mean(axis=0), n_iter=self.max_iter, extra={"vote_weight": weight, "vote_scale": scale}
-        )
+        return Solution(posterior, posterior.mean(axis=0), extra={"vote_weight": weight, "vote_scale": scale})
 
 
 def _others(rows: F8, task: npt.NDArray[np.int64], task_offsets: npt.NDArray[np.int64]) -> F8:

@@ -2,10 +2,10 @@
 
     |C[m, m']| ≈ |s_m| |s_m'|,   v_j = mean of C[i, j] / u_i without the F largest and the F smallest
 
-C as in `pgd`. Each worker's skill is what most of his partners say it is: ratios further out than the current value are
-dropped, F on either side; the signs are those of the leading eigenvector of C.
+C as in `pgd`. Each worker's skill is what most of their partners say it is: ratios further out than the current value
+are dropped, F on either side; the signs are those of the leading eigenvector of C.
 Ma & Olshevsky (2020), Adversarial crowdsourcing through robust rank-one matrix completion, NeurIPS 33.
-Fails with class-biased workers, and where a worker has more than F adversaries among his partners.
+Fails with class-biased workers, and where a worker has more than F adversaries among their partners.
 """
 
 from __future__ import annotations
@@ -30,8 +30,8 @@ I8 = npt.NDArray[np.int64]
 @dataclass(frozen=True, kw_only=True)
 class MMSR(VoteAggregator):
     """`n_adversaries` (F ≥ 0) is how many partners of a worker may lie; by default as many as the least connected
-    worker can outvote, half of his partners less one. At most `max_iter` rounds, until a product of two skills moves
-    by less than `tol` on average.
+    worker can outvote, half of their partners less one. At most `max_iter` rounds, until a product of two skills
+    moves by less than `tol` on average.
 
     >>> votes = Annotations.from_arrays([1, 1, 1], ["a", "b", "c"], ["x", "x", "y"])
     >>> MMSR().fit(votes).posterior.shape
@@ -79,7 +79,7 @@ class MMSR(VoteAggregator):
 
 
 def _robust_mean(ratio: F8, row: I8, degree: I8, now: F8, drop: int, tiny: float) -> F8:
-    """For each worker the mean of his ratios without up to `drop` of those beyond `now` on either side."""
+    """For each worker the mean of their ratios without up to `drop` of those beyond `now` on either side."""
     m = len(now)
     ratio = ratio[np.argsort(row + ratio / (1 + ratio))]  # one key, worker before ratio: half the time of a lexsort
     below = np.minimum(np.bincount(row[ratio < now[row]], minlength=m), drop)

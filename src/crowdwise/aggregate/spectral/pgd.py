@@ -26,7 +26,7 @@ from .rank_one import bounds, log_odds, taught
 class PGD(VoteAggregator):
     """At most `max_iter` gradient steps, until no skill moves by more than `tol`. Votes weigh log p(K-1)/(1-p).
 
-    A worker who shares no task with anybody keeps the skill he started from, one half.
+    A worker who shares no task with anybody keeps the skill at the start, one half.
 
     >>> votes = Annotations.from_arrays([1, 1, 1], ["a", "b", "c"], ["x", "x", "y"])
     >>> PGD().fit(votes).to_table()["label"].to_list()

@@ -3,8 +3,8 @@
     weight[w] = K · accuracy[w] - 1,  accuracy against the current labels; repeat until the labels stay
 
 Li & Yu (2014), arXiv:1411.4086. The weight is the log-odds weight to first order around chance, so that
-softmax(K / (K - 1) · score) is the matching posterior. A worker worse than chance votes against himself.
-Fails where more than half of the weight errs together.
+softmax(K / (K - 1) · score) is the matching posterior. A worker worse than chance votes against themselves.
+Fails where more than half of the weight is wrong together.
 """
 
 from __future__ import annotations

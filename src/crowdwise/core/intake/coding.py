@@ -106,7 +106,7 @@ def encode(
 
 
 def _leave_out(parts: Sequence[Column | Coder], missing: Sequence[Any]) -> tuple[str, ...]:
-    """Values that stand for nothing; a note for each that occurs nowhere, which may be a slip of the pen."""
+    """Values that stand for nothing; a note for each that occurs nowhere, which may be a typing mistake."""
     names = [str(value).strip() for value in missing]
     if not names:
         return ()

@@ -27,8 +27,8 @@ TIME_NAMES = ("time", "timestamp", "created_at", "submitted_at")
 VOTE = ("task", "worker", "label")
 TRUTH = ("task", "label")
 TRUTH_OPTION = "--truth-columns (or --gold-columns)"
-# Taken when a column has just this name (numbers that nobody reckons with unasked), and only when they are named.
-TAKEN, NAMED = ("duration", "confidence"), ("weight", "gold", "source", "group")
+# Taken when a column has just this name (numbers that are not used unless asked for), and only when they are named.
+TAKEN, NAMED = ("duration", "confidence"), ("weight", "gold", "source", "group", "text", "url")
 ROLES = (*VOTE, "time", *TAKEN, *NAMED)
 
 
@@ -57,7 +57,7 @@ def choose(
     wanted: Sequence[str] = VOTE,
     option: str = "--columns",
 ) -> tuple[dict[str, str], tuple[str, ...]]:
-    """The column of each role, and a note for each that does not bear our own name; `option` is how to name them."""
+    """The column of each role, and a note for each that does not have our own name; `option` is how to name them."""
     known = (*ROLES, *wanted)
     for role in mapping or {}:
         if role not in known:
@@ -183,7 +183,7 @@ def _numbers(series: pl.Series, where: str) -> npt.NDArray[np.float64]:
 
 
 def _weights(series: pl.Series, votes: Sequence[pl.Series], where: str) -> npt.NDArray[np.float64]:
-    """Weights as numbers; rows that the ledger drops for want of a task, worker or label need none."""
+    """Weights as numbers; rows that the ledger drops for lack of a task, worker or label need none."""
     text = series if series.dtype.is_numeric() else series.cast(pl.String).str.strip_chars()
     numbers = text.cast(pl.Float64, strict=False)
     good = (numbers.is_finite() & (numbers >= 0)).fill_null(False)

@@ -50,7 +50,7 @@ def count_rows(chunks: Iterable[bytes], where: str, separator: str, eol: str, wi
 
 
 def _whole_rows(chunks: Iterable[bytes], eol: bytes, where: str) -> Iterator[bytes]:
-    """The chunks cut anew, so that each ends with a row."""
+    """The chunks, cut so that each ends with a row."""
     rest = b""
     for chunk in chunks:
         rest += chunk

@@ -12,6 +12,7 @@ from typing import TYPE_CHECKING
 from ...core.errors import ParameterError, unwritable
 
 if TYPE_CHECKING:
+    from ...core.kind import Kind
     from ...core.result import Result
     from ..reading import Reading
 
@@ -38,6 +39,13 @@ VOTES = {
     "cvat": "archives:write_cvat",
     "potato": "archives:write_potato",
 }
+# Which kinds of answers a format has a place for; plain tables have one for every kind.
+TABLES = ("csv", "tsv", "jsonl", "parquet")
+HOLD = {
+    "classes": tuple(VOTES),
+    "numbers": ("wide", "label_studio", "label_studio_min", "label_studio_csv", "argilla", "hf_lists", "mturk",
+                "toloka", "snow", "llm_judge", "potato"),
+}  # fmt: skip
 WITH_EVERY_TASK = ("wide", "cleanlab", "snorkel", "label_studio", "argilla", "hf_lists")
 RESULTS = {
     "csv": "consensus:write_csv",
@@ -47,15 +55,18 @@ RESULTS = {
     "hf_dataset": "hf_dataset:write_dataset",
     "soft_labels": "consensus:write_soft_labels",
 }
+HOLD_RESULTS = {"classes": tuple(RESULTS), "numbers": ("label_studio",)}
 ENDINGS = {".csv": "csv", ".tsv": "tsv", ".jsonl": "jsonl", ".parquet": "parquet", ".npy": "snorkel",
            ".npz": "soft_labels"}  # fmt: skip
 
 
 def write_votes(reading: Reading, path: Path, format: str | None = None) -> tuple[str, ...]:
     """Write annotations (and the gold that came with them); returns notes on what the format cannot say."""
-    notes = _write(VOTES, reading, path, format)
-    without = int((reading.annotations.labels_per_task == 0).sum())
-    if without and (format or ENDINGS.get(path.suffix.lower())) not in WITH_EVERY_TASK:
+    name, votes = _named(VOTES, path, format), reading.annotations
+    _refuse(name, votes.kind, HOLD, VOTES, several=not votes.answers.columns().keys() <= votes.kind.columns.keys())
+    notes = _write(VOTES[name], reading, path)
+    without = int((votes.labels_per_task == 0).sum())
+    if without and name not in WITH_EVERY_TASK:
         notes += (f"{without:,} tasks without labels are not in the file, which has a row a label",)
     return notes
 
@@ -67,21 +78,35 @@ def write_result(
 
     `original` is the export of Label Studio that the votes came from, for predictions to go back into it.
     """
-    if original is None:
-        return _write(RESULTS, result, path, format)
-    if format != "label_studio":
+    if original is not None and format != "label_studio":
         raise ParameterError("--original is for predictions; say --to label_studio")
-    return _write(RESULTS, result, path, format, original)
+    name = _named(RESULTS, path, format)
+    several = not result.kind.columns.keys() <= {*result.to_table().columns}
+    _refuse(name, result.kind, HOLD_RESULTS, RESULTS, several=several)
+    return _write(RESULTS[name], result, path, *(() if original is None else (original,)))
 
 
-def _write(
-    table: dict[str, str], what: Reading | Result, path: Path, format: str | None, *more: Reading
-) -> tuple[str, ...]:
+def _named(table: dict[str, str], path: Path, format: str | None) -> str:
     name = format or ENDINGS.get(path.suffix.lower())
     if name is None or name not in table:
         said = f"{name!r} is none of them" if name else f"the ending of {path.name} names none of them"
         raise ParameterError(f"--to must be one of {', '.join(table)}; {said}")
-    module, _, function = table[name].partition(":")
+    return name
+
+
+def _refuse(name: str, kind: Kind, hold: dict[str, tuple[str, ...]], table: dict[str, str], *, several: bool) -> None:
+    """A format that has no place for these answers, or not for `several` columns of them."""
+    if name in TABLES:
+        return
+    can = hold.get(kind.name, ())
+    if name not in can or several:
+        what = f"answers of several {kind.people}" if several else kind.people
+        others = [each for each in table if each in TABLES or (each in can and not several)]
+        raise ParameterError(f"{name} has no place for {what}; choose one of {', '.join(others)}")
+
+
+def _write(where: str, what: Reading | Result, path: Path, *more: Reading) -> tuple[str, ...]:
+    module, _, function = where.partition(":")
     try:
         path.parent.mkdir(parents=True, exist_ok=True)
         notes: tuple[str, ...] = getattr(import_module(f".{module}", __name__), function)(what, path, *more)

@@ -13,7 +13,7 @@ from xml.sax.saxutils import escape, quoteattr
 import polars as pl
 
 from ...core.errors import DataError
-from .rows import Row, by_worker
+from .rows import Row, answer_of, by_worker
 
 if TYPE_CHECKING:
     from ..reading import Reading
@@ -58,8 +58,17 @@ def write_cvat(reading: Reading, path: Path) -> tuple[str, ...]:
 def write_potato(reading: Reading, path: Path) -> tuple[str, ...]:
     """<user>/user_state.json."""
 
+    scheme = answer_of(reading.annotations)
+
     def content(worker: str, found: list[Row]) -> str:
-        said = {row["task"]: [[{"schema": "label", "name": row["label"]}, "true"]] for row in found}
+        said = {
+            row["task"]: [
+                [{"schema": scheme, "name": row["label"]}, "true"]
+                if scheme == "label"
+                else [{"schema": scheme, "name": scheme}, row["label"]]
+            ]
+            for row in found
+        }
         if len(said) < len(found):
             raise DataError(f"{worker} labelled a task more than once, for which Potato has no place")
         return json.dumps({"user_id": worker, "instance_id_to_label_to_value": said}, ensure_ascii=False)

@@ -15,19 +15,27 @@ import polars as pl
 
 from ..csv.cells import to_csv
 from ..formats.base import Control
-from .rows import OBJECT, Row, as_id, by_item, gold_of, models_of, moment, write_json_array
+from ..formats.label_studio import KINDS
+from .rows import OBJECT, Row, as_id, as_number, by_item, gold_of, models_of, moment, write_json_array
 
 if TYPE_CHECKING:
+    from ...core.kind import Kind
     from ..reading import Reading
 
-CONTROL = "label"
+# kind of answers -> the control for them, where the file had none
+CONTROLS = {"classes": "choices", "numbers": "number"}
 # One bar between choices that were joined; a bar inside a choice is doubled.
 _JOINT = re.compile(r"(?<!\|)\|(?!\|)")
 
 
 def control_of(reading: Reading) -> Control:
     """The question that the file asked, or a question by our own name."""
-    return reading.control or Control(CONTROL, OBJECT)
+    return reading.control or own_control(reading.annotations.kind)
+
+
+def own_control(kind: Kind) -> Control:
+    """A question by the name that a column of such answers has."""
+    return Control(next(iter(kind.columns)), OBJECT, CONTROLS[kind.name])
 
 
 def result_of(label: str, control: Control) -> list[dict[str, Any]]:
@@ -41,10 +49,11 @@ def _value(label: str, control: Control) -> dict[str, Any]:
     several = [each.replace("||", "|") for each in _JOINT.split(label)] if control.joined else [label]
     if control.kind == "taxonomy":
         return {"taxonomy": [each.split(" / ") for each in several]}
-    if control.kind in ("rating", "number"):
-        number = pl.Series([label]).cast(pl.Float64, strict=False)[0]
-        if number is not None:
-            return {control.kind: int(number) if number.is_integer() else number}
+    if control.kind in KINDS:
+        try:
+            return {control.kind: as_number(label)}
+        except ValueError:
+            pass  # several of them joined, or another reading's classes
     return {"choices": several}
 
 
@@ -56,7 +65,7 @@ def write_tasks(reading: Reading, path: Path) -> tuple[str, ...]:
 
 
 def names_only(control: Control) -> str:
-    """What to say where the tasks' own data are not at hand."""
+    """What to say where the tasks' own data are not there."""
     return (
         f"the control is called {control.from_name!r}, and a task's data hold its name as {OBJECT!r}; --original FILE, "
         "the export that the votes came from, brings back ids, data and control"
@@ -110,7 +119,7 @@ def write_csv(reading: Reading, path: Path) -> tuple[str, ...]:
     name = control_of(reading).from_name
     flat = list(_flat(reading))
     for row in flat:
-        if row[name][:1] in "[{":
+        if isinstance(row[name], str) and row[name][:1] in "[{":
             row[name] = json.dumps({"choices": [row[name]]}, ensure_ascii=False)
         for key, value in row.items():
             if isinstance(value, dict | list):
@@ -130,7 +139,7 @@ def _flat(reading: Reading) -> Iterator[dict[str, Any]]:
             yield {
                 **data,
                 "id": row["task"] if reading.items is None else item.id,
-                control.from_name: row["label"],
+                control.from_name: [_value(row["label"], control)] if control.kind in KINDS else row["label"],
                 "annotator": row["worker"],
                 "annotation_id": number,
                 "created_at": moment(row["time"]),

@@ -12,8 +12,11 @@ import polars as pl
 
 from ...core.errors import DataError
 from ..csv.cells import to_csv
+from .rows import answer_of, frame_of
 
 if TYPE_CHECKING:
+    from ...core.vocabulary import Codes
+    from ...core.votes import Votes
     from ...kinds.classes import Annotations
     from ..reading import Reading
 
@@ -22,17 +25,20 @@ _BLOCK = 1024
 
 
 def write_wide(reading: Reading, path: Path) -> tuple[str, ...]:
-    """CSV with the labels as they are; --format wide reads it."""
+    """CSV with the answers as they are; --format wide reads it."""
     votes = reading.annotations
-    labels = votes.classes.cast(pl.String).to_list()
-    return _write(votes, path, "task", np.array([*labels, None], dtype=object))
+    said = frame_of(votes)["label"]
+    cells = said.unique(maintain_order=True)
+    codes = said.cast(pl.Enum(cells)).to_physical().to_numpy().astype(np.int32)
+    notes = () if answer_of(votes) == "label" else (f"read it with --format wide --kind {votes.kind.name}",)
+    return _write(votes, codes, path, "task", np.array([*cells, None], dtype=object)) + notes
 
 
 def write_cleanlab(reading: Reading, path: Path) -> tuple[str, ...]:
     """CSV with class numbers 0..K-1, as cleanlab's functions want them."""
     votes = reading.annotations
     numbers, notes = class_numbers(votes)
-    return _write(votes, path, "", np.array([*map(str, numbers), None], dtype=object)) + notes
+    return _write(votes, votes.label, path, "", np.array([*map(str, numbers), None], dtype=object)) + notes
 
 
 def write_snorkel(reading: Reading, path: Path) -> tuple[str, ...]:
@@ -46,7 +52,7 @@ def write_snorkel(reading: Reading, path: Path) -> tuple[str, ...]:
         np.lib.format.write_array_header_1_0(
             file, {"descr": np.dtype(np.int32).str, "fortran_order": False, "shape": shape}
         )
-        for codes in _blocks(votes):
+        for codes in _blocks(votes, votes.label, votes.n_classes):
             file.write(np.ascontiguousarray(table[codes]).tobytes())
     return (*notes, "tasks and workers are numbered in the order of their names")
 
@@ -60,14 +66,14 @@ def class_numbers(votes: Annotations) -> tuple[list[int], tuple[str, ...]]:
     return list(range(len(names))), (f"classes are numbered: {shown}{', ...' if len(names) > 20 else ''}",)
 
 
-def _write(votes: Annotations, path: Path, corner: str, cells: npt.NDArray[Any]) -> tuple[str, ...]:
+def _write(votes: Votes[Any], said: Codes, path: Path, corner: str, cells: npt.NDArray[Any]) -> tuple[str, ...]:
     _refuse(votes)
     names = votes.workers.cast(pl.String).to_list()
     tasks = votes.tasks.cast(pl.String)
     if corner in names:
         raise DataError(f"a worker is called {corner!r}, like the column of the tasks; choose another format")
     with path.open("w", encoding="utf-8", newline="") as file:
-        for place, codes in enumerate(_blocks(votes)):
+        for place, codes in enumerate(_blocks(votes, said, len(cells) - 1)):
             columns = {corner: tasks[place * _BLOCK : place * _BLOCK + len(codes)]}
             columns |= {name: pl.Series(cells[codes[:, w]].tolist(), dtype=pl.String) for w, name in enumerate(names)}
             text = to_csv(pl.DataFrame(columns))
@@ -79,17 +85,17 @@ def _header_lines(names: list[str]) -> int:
     return 1 + sum(name.count("\n") for name in names)
 
 
-def _blocks(votes: Annotations) -> Iterator[npt.NDArray[np.int32]]:
-    """Codes [some tasks, worker] with n_classes where there is no label."""
+def _blocks(votes: Votes[Any], said: Codes, nothing: int) -> Iterator[npt.NDArray[np.int32]]:
+    """Codes [some tasks, worker] of what was said, with `nothing` where there is no answer."""
     for lo in range(0, votes.n_tasks, _BLOCK):
         hi = min(lo + _BLOCK, votes.n_tasks)
         here = slice(votes.task_offsets[lo], votes.task_offsets[hi])
-        block = np.full((hi - lo, votes.n_workers), votes.n_classes, dtype=np.int32)
-        block[votes.task[here] - lo, votes.worker[here]] = votes.label[here]
+        block = np.full((hi - lo, votes.n_workers), nothing, dtype=np.int32)
+        block[votes.task[here] - lo, votes.worker[here]] = said[here]
         yield block
 
 
-def _refuse(votes: Annotations) -> None:
+def _refuse(votes: Votes[Any]) -> None:
     again = (np.diff(votes.task) == 0) & (np.diff(votes.worker) == 0)
     if again.any():
         raise DataError("a wide table has one cell for a task and a worker; choose --duplicates first or last")

@@ -9,7 +9,7 @@ import polars as pl
 
 from ...core.errors import DataError
 from ..csv.cells import to_csv
-from .rows import frame_of, gold_of, moment, rows, write_jsonl
+from .rows import answer_of, as_number, frame_of, gold_of, moment, rows, write_jsonl
 
 if TYPE_CHECKING:
     from ..reading import Reading
@@ -32,7 +32,7 @@ def write_mturk(reading: Reading, path: Path) -> tuple[str, ...]:
             "AssignmentStatus": ["Approved"] * len(frame),
             "SubmitTime": pl.Series(times, dtype=pl.String),
             "WorkTimeInSeconds": frame["duration"] if "duration" in numbers else [None] * len(frame),
-            "Answer.label": frame["label"],
+            f"Answer.{answer_of(reading.annotations)}": frame["label"],
         }
     )
     to_csv(table, path)
@@ -40,14 +40,14 @@ def write_mturk(reading: Reading, path: Path) -> tuple[str, ...]:
 
 
 def write_toloka(reading: Reading, path: Path) -> tuple[str, ...]:
-    """Assignments: INPUT:task, OUTPUT:label, and GOLDEN:label where the truth is known."""
-    frame, gold = frame_of(reading.annotations), gold_of(reading)
+    """Assignments: INPUT:task, OUTPUT:label (or value), and GOLDEN: the same where the truth is known."""
+    frame, gold, answer = frame_of(reading.annotations), gold_of(reading), answer_of(reading.annotations)
     times = [moment(t) for t in frame["time"]] if "time" in frame.columns else [None] * len(frame)
     table = pl.DataFrame(
         {
             "INPUT:task": frame["task"],
-            "OUTPUT:label": frame["label"],
-            "GOLDEN:label": pl.Series([gold.get(task) for task in frame["task"]], dtype=pl.String),
+            f"OUTPUT:{answer}": frame["label"],
+            f"GOLDEN:{answer}": pl.Series([gold.get(task) for task in frame["task"]], dtype=pl.String),
             "ASSIGNMENT:assignment_id": [str(i) for i in range(1, len(frame) + 1)],
             "ASSIGNMENT:worker_id": frame["worker"],
             "ASSIGNMENT:status": ["APPROVED"] * len(frame),
@@ -71,7 +71,8 @@ def write_snow(reading: Reading, path: Path) -> tuple[str, ...]:
         }
     )
     to_csv(table, path, separator="\t")
-    return ()
+    numbers = answer_of(reading.annotations) != "label"
+    return (f"read it with --kind {reading.annotations.kind.name}",) if numbers else ()
 
 
 def write_prodigy(reading: Reading, path: Path) -> tuple[str, ...]:
@@ -95,9 +96,15 @@ def write_prodigy(reading: Reading, path: Path) -> tuple[str, ...]:
 
 
 def write_judgments(reading: Reading, path: Path) -> tuple[str, ...]:
-    """A line a verdict."""
+    """A line a verdict, or a score."""
+    classes = answer_of(reading.annotations) == "label"
     lines = (
-        {"item": row["task"], "judge": row["worker"], "verdict": row["label"], "score": row["confidence"]}
+        {"item": row["task"], "judge": row["worker"]}
+        | (
+            {"verdict": row["label"], "score": row["confidence"]}
+            if classes
+            else {"score": as_number(row["label"]), "confidence": row["confidence"]}
+        )
         for row in rows(reading.annotations)
     )
     write_jsonl(lines, path)

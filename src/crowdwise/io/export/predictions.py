@@ -6,11 +6,9 @@ from collections.abc import Iterator
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-import polars as pl
-
 from ..formats.base import Control
-from .label_studio import CONTROL, names_only, result_of
-from .rows import OBJECT, as_id, write_json_array
+from .label_studio import names_only, own_control, result_of
+from .rows import OBJECT, as_id, as_text, write_json_array
 
 if TYPE_CHECKING:
     from ...core.result import Result
@@ -18,34 +16,39 @@ if TYPE_CHECKING:
 
 
 def write_predictions(result: Result, path: Path, original: Reading | None = None) -> tuple[str, ...]:
-    """Tasks with one prediction each: `score` is the confidence, `model_version` the method.
+    """Tasks with one prediction each: `score` is the confidence (of a class), `model_version` the method.
 
     `original` is the export that the votes came from: its ids, data and control come back.
     """
-    control = Control(CONTROL, OBJECT) if original is None or original.control is None else original.control
+    control = own_control(result.kind) if original is None or original.control is None else original.control
     found = _predictions(result, control)
     if original is None or original.items is None:
         write_json_array((_named(task, each) for task, each in found.items()), path)
         return (names_only(control),)
     write_json_array(_tasks(original, found), path)
-    return (f"{len(found):,} tasks of the result are not in the original and are left out",) if found else ()
+    left = (f"{len(found):,} tasks of the result are not in the original and are left out",) if found else ()
+    rounded = control.kind == "rating" and "confidence" not in result.to_table().columns
+    return (*left, "estimates are rounded to whole stars, which is all that a rating holds") if rounded else left
 
 
-def _predictions(result: Result, control: Control) -> dict[str, tuple[int, dict[str, Any]]]:
-    """task -> its number of labels and its prediction."""
-    table = result.to_table().select(pl.col("task", "label").cast(pl.String), "confidence", "n_labels")
-    by = f"crowdwise:{result.method}"
-    return {
-        task: (n, {"model_version": by, "score": confidence, "result": result_of(label, control)})
-        for task, label, confidence, n in table.iter_rows()
-    }
+def _predictions(result: Result, control: Control) -> dict[str, tuple[dict[str, Any], dict[str, Any]]]:
+    """task -> what else is known of it, and its prediction."""
+    table, answer = result.to_table(), next(iter(result.kind.columns))
+    said = table[answer].round() if control.kind == "rating" and table[answer].dtype.is_float() else table[answer]
+    facts = table.select("n_labels", "^low$", "^high$").fill_nan(None).iter_rows(named=True)
+    scores = table["confidence"].to_list() if "confidence" in table.columns else [None] * len(table)
+    found = {}
+    for task, label, score, more in zip(as_text(table["task"]), as_text(said), scores, facts, strict=True):
+        prediction = {"model_version": f"crowdwise:{result.method}", "result": result_of(label, control)}
+        found[task] = (more, prediction if score is None else prediction | {"score": score})
+    return found
 
 
-def _named(task: str, found: tuple[int, dict[str, Any]]) -> dict[str, Any]:
-    return {"data": {OBJECT: task, "task": task, "n_labels": found[0]}, "predictions": [found[1]]}
+def _named(task: str, found: tuple[dict[str, Any], dict[str, Any]]) -> dict[str, Any]:
+    return {"data": {OBJECT: task, "task": task, **found[0]}, "predictions": [found[1]]}
 
 
-def _tasks(original: Reading, found: dict[str, tuple[int, dict[str, Any]]]) -> Iterator[dict[str, Any]]:
+def _tasks(original: Reading, found: dict[str, tuple[dict[str, Any], dict[str, Any]]]) -> Iterator[dict[str, Any]]:
     """The original's tasks; what is left in `found` in the end is not among them."""
     for item in original.items() if original.items is not None else ():
         if item.name in found:

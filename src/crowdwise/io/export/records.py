@@ -2,43 +2,55 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from .rows import Row, by_task, models_of, write_jsonl
+from ...core.errors import DataError
+from .rows import Row, answer_of, as_number, by_task, models_of, rows, write_jsonl
 
 if TYPE_CHECKING:
+    from ...core.votes import Votes
     from ..reading import Reading
 
 
 def write_argilla(reading: Reading, path: Path) -> tuple[str, ...]:
     """JSONL of `label.responses`; of several models only the first can be a task's suggestion."""
-    models = models_of(reading)
-    write_jsonl((_record(task, found, models) for task, found in by_task(reading.annotations)), path)
+    models, question = models_of(reading), answer_of(reading.annotations)
+    said = _says(reading.annotations)
+    if question != "label" and any(not isinstance(said(row), int) for row in rows(reading.annotations)):
+        raise DataError("Argilla's ratings are whole numbers, and some of these have fractions; choose another format")
+    write_jsonl((_record(task, found, models, question, said) for task, found in by_task(reading.annotations)), path)
     return ("times and durations have no place in Argilla's records",) if reading.annotations.numbers else ()
 
 
-def _record(task: str, found: list[Row], models: set[str]) -> dict[str, Any]:
+def _says(votes: Votes[Any]) -> Callable[[Row], Any]:
+    """A row's answer as JSON has it: text, or a number."""
+    return (lambda row: row["label"]) if answer_of(votes) == "label" else (lambda row: as_number(row["label"]))
+
+
+def _record(task: str, found: list[Row], models: set[str], question: str, said: Callable[[Row], Any]) -> dict[str, Any]:
     people = [row for row in found if row["worker"] not in models]
     hints = [row for row in found if row["worker"] in models]
     record: dict[str, Any] = {
         "id": task,
         "status": "completed" if people else "pending",
-        "label.responses": [row["label"] for row in people],
-        "label.responses.users": [row["worker"] for row in people],
-        "label.responses.status": ["submitted"] * len(people),
+        f"{question}.responses": [said(row) for row in people],
+        f"{question}.responses.users": [row["worker"] for row in people],
+        f"{question}.responses.status": ["submitted"] * len(people),
     }
     for row in hints[:1]:
-        record["label.suggestion"] = row["label"]
-        record["label.suggestion.score"] = row["confidence"]
-        record["label.suggestion.agent"] = row["worker"].removeprefix("model:")
+        record[f"{question}.suggestion"] = said(row)
+        record[f"{question}.suggestion.score"] = row["confidence"]
+        record[f"{question}.suggestion.agent"] = row["worker"].removeprefix("model:")
     return record
 
 
 def write_lists(reading: Reading, path: Path) -> tuple[str, ...]:
-    """JSONL of `labels` and `annotators`."""
+    """JSONL of `labels` (or `values`) and `annotators`."""
+    name, said = f"{answer_of(reading.annotations)}s", _says(reading.annotations)
     records = (
-        {"id": task, "labels": [row["label"] for row in found], "annotators": [row["worker"] for row in found]}
+        {"id": task, name: [said(row) for row in found], "annotators": [row["worker"] for row in found]}
         for task, found in by_task(reading.annotations)
     )
     write_jsonl(records, path)

@@ -13,7 +13,7 @@ import polars as pl
 from ..formats.base import Item
 
 if TYPE_CHECKING:
-    from ...kinds.classes import Annotations
+    from ...core.votes import Votes
     from ..reading import Reading
 
 Row = dict[str, Any]
@@ -21,20 +21,43 @@ Row = dict[str, Any]
 OBJECT = "text"
 
 
-def frame_of(annotations: Annotations) -> pl.DataFrame:
-    """task, worker, label as text, and the numbers that there are; NaN is null."""
-    names = ["task", "worker", "label"]
-    return annotations.to_frame().with_columns(pl.col(names).cast(pl.String), pl.selectors.float().fill_nan(None))
+def answer_of(annotations: Votes[Any]) -> str:
+    """What a column of such answers is called: label, or value."""
+    return next(iter(annotations.kind.columns))
 
 
-def rows(annotations: Annotations) -> Iterator[Row]:
+def frame_of(annotations: Votes[Any]) -> pl.DataFrame:
+    """task, worker and label, which is the answer whatever its kind, as text; the numbers that there are, NaN null."""
+    frame = annotations.to_frame().rename({answer_of(annotations): "label"})
+    text = as_text(frame["label"])
+    return frame.with_columns(pl.col("task", "worker").cast(pl.String), text).with_columns(
+        pl.selectors.float().fill_nan(None)
+    )
+
+
+def as_text(values: pl.Series) -> pl.Series:
+    """Names as they are, numbers as short as can be: 4 and 2.5."""
+    if not values.dtype.is_float():
+        return values.cast(pl.String)
+    whole = (values == values.round()) & (values.abs() < 2**53)
+    short = values.set(~whole, 0.0).cast(pl.Int64).cast(pl.String)
+    return pl.select(pl.when(whole).then(short).otherwise(values.cast(pl.String))).to_series().alias(values.name)
+
+
+def as_number(text: str) -> float | int:
+    """The number that `as_text` wrote."""
+    number = float(text)
+    return int(number) if number.is_integer() and abs(number) < 2**53 else number
+
+
+def rows(annotations: Votes[Any]) -> Iterator[Row]:
     """One mapping a row; a number that is missing is None."""
     empty = dict.fromkeys(("weight", "time", "duration", "confidence"))
     for row in frame_of(annotations).iter_rows(named=True):
         yield {**empty, **row}
 
 
-def by_task(annotations: Annotations) -> Iterator[tuple[str, list[Row]]]:
+def by_task(annotations: Votes[Any]) -> Iterator[tuple[str, list[Row]]]:
     """(task, its rows); also tasks without any."""
     every = rows(annotations)
     for task, n in zip(annotations.tasks.cast(pl.String), annotations.labels_per_task.tolist(), strict=True):
@@ -44,11 +67,12 @@ def by_task(annotations: Annotations) -> Iterator[tuple[str, list[Row]]]:
 def by_item(reading: Reading) -> Iterator[tuple[Item, list[Row]]]:
     """Every task with its id and data as the file has them, in the file's order, and its rows.
 
-    Where the file has no more of a task than its name, that is its id and its data.
+    Where the file has no more of a task than its name, that is its id and its data, with what else is known of it.
     """
     if reading.items is None:
+        known = _known_of(reading.annotations)
         for task, found in by_task(reading.annotations):
-            yield Item(task, as_id(task), {OBJECT: task}), found
+            yield Item(task, as_id(task), {OBJECT: task} | known.get(task, {})), found
         return
     frame, ends = frame_of(reading.annotations), reading.annotations.task_offsets
     empty = dict.fromkeys(("weight", "time", "duration", "confidence"))
@@ -59,13 +83,25 @@ def by_item(reading: Reading) -> Iterator[tuple[Item, list[Row]]]:
             yield item, [{**empty, **row} for row in frame[int(ends[at]) : int(ends[at + 1])].iter_rows(named=True)]
 
 
+def _known_of(votes: Votes[Any]) -> dict[str, dict[str, Any]]:
+    """task -> what is known of it besides its answers."""
+    if votes.about_tasks is None:
+        return {}
+    names = votes.about_tasks["task"].cast(pl.String)
+    facts = votes.about_tasks.drop("task").iter_rows(named=True)
+    return {
+        name: {key: value for key, value in each.items() if value is not None}
+        for name, each in zip(names, facts, strict=True)
+    }
+
+
 def as_id(name: Any) -> Any:
     """Label Studio's ids are numbers; what is none stays as it is."""
     is_number = isinstance(name, str) and name.isascii() and name.isdigit() and str(int(name[:18])) == name
     return int(name) if is_number else name
 
 
-def by_worker(annotations: Annotations) -> Iterator[tuple[str, list[Row]]]:
+def by_worker(annotations: Votes[Any]) -> Iterator[tuple[str, list[Row]]]:
     """(worker, rows)."""
     for (worker,), part in frame_of(annotations).group_by("worker", maintain_order=True):
         yield str(worker), part.to_dicts()

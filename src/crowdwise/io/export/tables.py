@@ -1,4 +1,4 @@
-"""Annotations as plain tables: task, worker, label, and the numbers, gold and sources that came with them."""
+"""Votes as plain tables: task, worker, the answer, and the numbers, gold and sources that came with them."""
 
 from __future__ import annotations
 
@@ -8,7 +8,6 @@ from typing import TYPE_CHECKING
 import polars as pl
 
 from ..csv.cells import to_csv
-from .rows import frame_of
 
 if TYPE_CHECKING:
     from ..reading import Reading
@@ -16,7 +15,8 @@ if TYPE_CHECKING:
 
 def table_of(reading: Reading) -> pl.DataFrame:
     """One row an annotation."""
-    frame = frame_of(reading.annotations)
+    text = pl.col("task", "worker", "^label$").cast(pl.String)
+    frame: pl.DataFrame = reading.annotations.to_frame().with_columns(text, pl.selectors.float().fill_nan(None))
     if reading.gold is not None:
         gold = reading.gold.select(pl.col("task").cast(pl.String), pl.col("label").alias("gold"))
         frame = frame.join(gold, on="task", how="left", maintain_order="left")

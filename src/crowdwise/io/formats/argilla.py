@@ -92,14 +92,19 @@ def _add(rows: Rows, task: str | None, answer: Answer, question: str, at: str) -
         return
     if worker:
         rows.sources[worker] = "human"
-    rows.add(task, worker, labels)
+    rows.add(task, worker, labels, kind=_kind(value))
 
 
 def _suggest(rows: Rows, task: str | None, suggestion: Answer, question: str, at: str) -> None:
     value, agent, score = suggestion
     worker = f"model:{text(agent, 'agent', at) or 'unnamed'}"
     rows.sources[worker] = "model"
-    rows.add(task, worker, _labels(value, question, at), confidence=number(score))
+    rows.add(task, worker, _labels(value, question, at), confidence=number(score), kind=_kind(value))
+
+
+def _kind(value: Any) -> str:
+    """Ratings are numbers; labels, one or several, are text."""
+    return "numbers" if isinstance(value, int | float) and not isinstance(value, bool) else "classes"
 
 
 def _labels(value: Any, question: str, at: str) -> list[str]:

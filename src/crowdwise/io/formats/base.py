@@ -12,6 +12,7 @@ import polars as pl
 
 from ...core.errors import DataError, ParameterError
 from ...core.vocabulary import quote
+from ..kind_of_columns import told_by_answers
 from ..sources import Source
 
 Multiple = Literal["error", "join", "drop"]
@@ -23,6 +24,8 @@ SEVERAL = "several labels at once"
 TRUTH = "ground truth, kept as gold"
 REJECTED = "rejected by the requester"
 SURE, LIKELY = 3, 2
+# Columns that tell of the tasks, where a format has more of them than a name.
+OF_TASKS = ("text", "url")
 
 
 @dataclass(frozen=True)
@@ -55,7 +58,8 @@ class Ask:
         """Refuse --columns for what this format does not let be named."""
         strange = [role for role in self.columns if role not in roles]
         if strange:
-            may = f"only {' and '.join(roles)} can be named" if roles else "no column can be named"
+            listed = " and ".join([", ".join(roles[:-1]), roles[-1]] if len(roles) > 1 else roles)
+            may = f"only {listed} can be named" if roles else "no column can be named"
             raise ParameterError(f"{where}: in this format {may} with --columns, got {', '.join(strange)}")
 
 
@@ -111,7 +115,9 @@ class Found:
 
     `gold` has the columns task, label; `workers` has worker, source (human or model). `tasks` and `all_workers` may
     name more than the rows mention. `items` goes through the file once more for its tasks, where a format has more of
-    them than a name; `control` is the question in Label Studio's words; `kind` is the kind of the answers.
+    them than a name; `control` is the question in Label Studio's words. `kind` is the kind of the answers, and
+    `certain` whether the file says so itself; whatever it is, an export's answers stand in the column `label`.
+    `about_tasks` has the column task, and what else is to be kept of them.
     """
 
     columns: dict[str, Any]
@@ -126,6 +132,8 @@ class Found:
     items: Callable[[], Iterator[Item]] | None = None
     control: Control | None = None
     kind: str = "classes"
+    certain: bool = False
+    about_tasks: pl.DataFrame | None = None
 
 
 class Format(Protocol):
@@ -139,9 +147,14 @@ class Format(Protocol):
 
 
 class Rows:
-    """Rows as they are found, coded at once: a file of any size costs a few numbers a row."""
+    """Rows as they are found, coded at once: a file of any size costs a few numbers a row.
 
-    def __init__(self) -> None:
+    `kind` is the kind of all answers, where the format has only one.
+    """
+
+    def __init__(self, kind: str | None = None) -> None:
+        self._kind = kind
+        self._kinds: set[str | None] = set()
         self._names: dict[str, dict[str | None, int]] = {"task": {}, "worker": {}, "label": {}}
         self._codes = {name: array("i") for name in self._names}
         self._numbers = {name: array("d") for name in ("time", "duration", "confidence")}
@@ -163,8 +176,14 @@ class Rows:
         time: float = NAN,
         duration: float = NAN,
         confidence: float = NAN,
+        kind: str | None = None,
     ) -> None:
-        """One answer; several labels in it are for the policy, none at all is a row without a label."""
+        """One answer; several labels in it are for the policy, none at all is a row without a label.
+
+        `kind` is the kind of this answer where the file tells (a star rating, a choice).
+        """
+        if labels:
+            self._kinds.add(kind or self._kind)
         label: str | None = labels[0] if labels else None
         if len(labels) > 1:
             label = "|".join(sorted(each.replace("|", "||") for each in labels))
@@ -195,7 +214,7 @@ class Rows:
             )
 
     def rename_workers(self, names: Mapping[str, str]) -> None:
-        """Workers under other names; two that come to bear one name are one."""
+        """Workers under other names; two that get the same name are one."""
         self.sources = {names.get(worker, worker): source for worker, source in self.sources.items()}
         old = self._names["worker"]
         new: dict[str | None, int] = {}
@@ -206,8 +225,18 @@ class Rows:
         if len(table):
             self._codes["worker"] = array("i", table[np.asarray(self._codes["worker"])].tobytes())
 
+    def kind(self, question: str | None) -> tuple[str, bool, tuple[str, ...]]:
+        """The kind of the answers, whether the file itself says so, and notes."""
+        told = next(iter(self._kinds)) if len(self._kinds) == 1 else None
+        if told is not None:
+            return told, True, ()
+        labels = pl.Series(list(self._names["label"]), dtype=pl.String).drop_nulls()
+        kind, notes = told_by_answers(question, labels)
+        return kind, False, notes
+
     def found(self, where: str, ask: Ask, question: str | None = None, notes: tuple[str, ...] = ()) -> Found:
         """Everything, with the policy for several labels carried out."""
+        kind, certain, why = self.kind(question)
         several = np.asarray(self._several, dtype=bool)
         n = int(several.sum())
         if n and ask.multiple == "error":
@@ -233,8 +262,10 @@ class Rows:
         return Found(
             columns=columns,
             dropped=self.dropped,
-            notes=notes,
+            notes=notes + why if ask.kind is None else notes,
             question=question,
+            kind=kind,
+            certain=certain,
             gold=truths if self.gold else None,
             workers=sources if self.sources else None,
             tasks=tasks,

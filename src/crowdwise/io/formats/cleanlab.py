@@ -60,4 +60,5 @@ def read(source: Source, where: str, ask: Ask) -> Found:
         columns={"task": long[name].rename("task"), "worker": long[" worker"].rename("worker"), "label": label},
         notes=table.notes + notes,
         tasks=frame[name].rename("task"),
+        certain=True,
     )

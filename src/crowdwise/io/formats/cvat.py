@@ -28,7 +28,7 @@ def sniff(head: Head) -> Guess | None:
 def read(source: Source, where: str, ask: Ask) -> Found:
     """One row an image of a job; the worker is the job's assignee, or the file's or folder's name."""
     ask.only(where)
-    rows, unnamed = Rows(), 0
+    rows, unnamed = Rows("classes"), 0
     if starts_with(source, b"<", b"\xef\xbb\xbf<") or not _is_archive(source):
         jobs = [(where, source)]
     else:

@@ -28,7 +28,7 @@ def sniff(head: Head) -> Guess | None:
 def read(source: Source, where: str, ask: Ask) -> Found:
     """One row an example of a user's file."""
     ask.only(where, "task")
-    rows, seen = Rows(), 0
+    rows, seen = Rows("classes"), 0
     for name, content in members(source, where, ENDINGS):
         worker, inside = PurePosixPath(name).stem, f"{where}: {printable(name)}"
         if worker == "all":

@@ -11,7 +11,8 @@ from .base import LIKELY, NO_ANSWER, Ask, Found, Guess, Head, Rows
 from .cells import text
 from .records import records
 
-LABELS = ("annotations", "labels", "label", "annotation", "responses", "votes", "judgments", "answers", "ratings")
+LABELS = ("annotations", "labels", "label", "annotation", "responses", "votes", "judgments", "answers", "ratings",
+          "scores", "values")  # fmt: skip
 WORKERS = ("annotators", "annotator_ids", "annotator_id", "annotator", "workers", "worker_ids", "worker", "worker_id",
            "users", "user_ids", "raters", "rater_ids")  # fmt: skip
 TASKS = ("task", "task_id", "id", "item", "item_id", "idx", "uid", "example_id")

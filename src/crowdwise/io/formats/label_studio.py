@@ -9,12 +9,14 @@ from ...core.errors import DataError, ParameterError
 from ...core.vocabulary import quote
 from ..json.stream import objects
 from ..sources import Source
-from .base import NO_ANSWER, SKIPPED, SURE, TRUTH, Ask, Control, Found, Guess, Head, Item, Rows
+from .base import NO_ANSWER, OF_TASKS, SKIPPED, SURE, TRUTH, Ask, Control, Found, Guess, Head, Item, Rows
 from .cells import moment, number, text, texts
 from .records import one_of
 
 # type of a control -> the key of its value
 CHOICES = {"choices": "choices", "rating": "rating", "number": "number", "taxonomy": "taxonomy"}
+# type of a control -> the kind of its answers
+KINDS = {"rating": "numbers", "number": "numbers"}
 LISTS = ("annotations", "completions")  # the second is what old exports say
 UNSUPPORTED = {
     "pairwise": "compares two items, which is not supported yet",
@@ -34,7 +36,7 @@ def sniff(head: Head) -> Guess | None:
 
 def read(source: Source, where: str, ask: Ask) -> Found:
     """One row an annotation of the question; cancelled ones are skips, ground truths are gold."""
-    ask.only(where, "task")
+    ask.only(where, "task", *OF_TASKS)
     export = _Export(where, ask)
     for at, task in objects(source, where):
         export.task(task, at)
@@ -105,6 +107,7 @@ class _Export:
                 labels,
                 time=moment(annotation.get("created_at")),
                 duration=number(annotation.get("lead_time")),
+                kind=self._kind(question),
             )
             if worker is not None:
                 self._of(question).sources[worker] = "human"
@@ -113,11 +116,15 @@ class _Export:
         self.answers += 1
         worker = f"model:{text(prediction.get('model_version'), 'model_version', at) or 'unnamed'}"
         for question, labels in self._answers(prediction, at).items():
-            self._of(question).add(task, worker, labels, confidence=number(prediction.get("score")))
+            score = number(prediction.get("score"))
+            self._of(question).add(task, worker, labels, confidence=score, kind=self._kind(question))
             self._of(question).sources[worker] = "model"
 
     def _of(self, question: str) -> Rows:
         return self.rows.setdefault(question, Rows())
+
+    def _kind(self, question: str) -> str:
+        return KINDS.get(self.controls[question].kind, "classes")
 
     def _worker(self, who: Any, at: str) -> str | None:
         """The id; where some annotation tells its email, that becomes the name (as Label Studio's own CSV has it)."""

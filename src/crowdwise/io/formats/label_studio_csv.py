@@ -5,7 +5,7 @@ from __future__ import annotations
 from ...core.errors import DataError
 from ..csv.file import open_csv
 from ..sources import Source
-from .base import SURE, Ask, Found, Guess, Head, Rows
+from .base import OF_TASKS, SURE, Ask, Found, Guess, Head, Rows
 from .label_studio_flat import add, choose_question, finish, questions
 
 MARKS = ("annotation_id", "annotator", "lead_time")
@@ -20,7 +20,7 @@ def sniff(head: Head) -> Guess | None:
 
 def read(source: Source, where: str, ask: Ask) -> Found:
     """All columns are looked at for the question, then the rows are read."""
-    ask.only(where, "task")
+    ask.only(where, "task", *OF_TASKS)
     table = open_csv(source, where, "csv")
     name = ask.columns.get("task", "id")
     missing = [column for column in (*MARKS, name) if column not in table.header]
@@ -33,7 +33,7 @@ def read(source: Source, where: str, ask: Ask) -> Found:
     certain, possible = questions(frame.iter_rows(named=True), name)
     question, notes = choose_question(certain, possible, ask, where)
     rows = Rows()
-    for number, record in enumerate(frame.iter_rows(named=True), 1):
-        add(rows, record, question, name, f"{where}, row {number}")
-    notes = table.notes + notes
-    return finish(rows, where, ask, question, notes, lambda: table.read(table.header).iter_rows(named=True), certain)
+    every = enumerate(frame.iter_rows(named=True), 1)
+    controls = {add(rows, record, question, name, f"{where}, row {number}") for number, record in every}
+    again = lambda: table.read(table.header).iter_rows(named=True)  # noqa: E731
+    return finish(rows, where, ask, question, table.notes + notes, again, certain, controls)

@@ -15,7 +15,7 @@ from ...core.vocabulary import quote
 from ..json.text import loads
 from .base import NO_ANSWER, Ask, Control, Found, Item, Rows
 from .cells import moment, number, text, texts
-from .label_studio import CHOICES, UNSUPPORTED, labels
+from .label_studio import CHOICES, KINDS, UNSUPPORTED, labels
 
 ALWAYS = ("id", "annotator", "annotation_id", "created_at", "updated_at", "lead_time")
 NOBODY = "task without annotations"
@@ -55,21 +55,24 @@ def choose_question(certain: list[str], possible: list[str], ask: Ask, where: st
     )
 
 
-def add(rows: Rows, record: dict[str, Any], question: str, name: str, at: str) -> None:
-    """One record: an annotation, or a task that has none."""
+def add(rows: Rows, record: dict[str, Any], question: str, name: str, at: str) -> str | None:
+    """One record: an annotation, or a task that has none. Returns the kind of control, where the answer tells it."""
     task = text(record.get(name), name, at)
     worker = text(record.get("annotator"), "annotator", at)
     rows.mention(task)
     if _empty(worker) and _empty(record.get("annotation_id")):
         rows.drop(NOBODY if task else BLANK)
-        return
-    said = _labels(record.get(question), question, at)
+        return None
+    said, control = _labels(record.get(question), question, at)
     if not said:
         rows.drop(NO_ANSWER)
-        return
+        return None
     if worker:
         rows.sources[worker] = "human"
-    rows.add(task, worker, said, time=moment(record.get("created_at")), duration=number(record.get("lead_time")))
+    when, took = moment(record.get("created_at")), number(record.get("lead_time"))
+    kind = None if control is None else KINDS.get(control, "classes")
+    rows.add(task, worker, said, time=when, duration=took, kind=kind)
+    return control
 
 
 def finish(
@@ -80,13 +83,17 @@ def finish(
     notes: tuple[str, ...],
     records: Callable[[], Iterable[dict[str, Any]]],
     aside: Iterable[str],
+    controls: set[str | None],
 ) -> Found:
-    """With what this format cannot say. `aside` are columns that are questions, and so no data of a task."""
+    """With what this format cannot say. `aside` are columns that are questions, and so no data of a task; `controls`
+    are the kinds of control that the answers told."""
     notes += ("this export does not tell ground truths from votes, nor skips from gaps; Label Studio's JSON does",)
     found = rows.found(where, ask, question, notes)
     none = {*ALWAYS, *aside, question}
     found.items = lambda: _items(records(), ask.columns.get("task", "id"), none, where)
-    found.control = Control(question, joined=ask.multiple == "join")
+    told = controls - {None}
+    kind = next(iter(told)) if len(told) == 1 else None
+    found.control = Control(question, kind=kind or "choices", joined=ask.multiple == "join")
     return found
 
 
@@ -99,24 +106,28 @@ def _items(records: Iterable[dict[str, Any]], name: str, none: set[str], where: 
             yield Item(task, record.get("id"), {key: value for key, value in record.items() if key not in none})
 
 
-def _labels(value: Any, question: str, at: str) -> list[str]:
+def _labels(value: Any, question: str, at: str) -> tuple[list[str], str | None]:
+    """What was said, and in which kind of control: only a choice is written as bare text."""
     if isinstance(value, str) and value[:1] in ("[", "{"):
         try:
             value = loads(value)
         except (ValueError, RecursionError):
-            return [value]  # a label that begins with a bracket
+            return [value], "choices"  # a label that begins with a bracket
     results = value if isinstance(value, list) else [value]
     found: list[str] = []
+    controls: set[str | None] = set()
     for each in results:
         if not isinstance(each, dict):
             found += texts(each, question, at)
+            controls.add("choices" if isinstance(each, str) else None)
             continue
         kind = next((kind for kind, key in CHOICES.items() if key in each), None)
         if kind is None or set(each) - {CHOICES[kind]}:
             what = next((why for key, why in UNSUPPORTED.items() if key in each or each.get("type") == key), None)
             raise DataError(f"{at}: {question} {what or 'holds no choice, rating or taxonomy of the whole task'}")
         found += labels(kind, each, question, at)
-    return list(dict.fromkeys(found))
+        controls.add(kind)
+    return list(dict.fromkeys(found)), controls.pop() if len(controls) == 1 else None
 
 
 def _mark(value: Any) -> Any:

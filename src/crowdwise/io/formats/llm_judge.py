@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from typing import Any
 
+from ...core import kind as kinds
 from ...core.errors import DataError
 from ...core.vocabulary import quote
 from ..json.stream import objects
@@ -14,7 +15,7 @@ from .cells import moment, number, text, texts
 NAMES = {
     "task": ("item", "item_id", "task", "task_id", "example_id", "prompt_id", "question_id", "sample_id", "id"),
     "worker": ("judge", "judge_model", "judge_id", "grader", "evaluator", "model", "model_name"),
-    "label": ("verdict", "judgment", "judgement", "winner", "decision", "grade", "label", "rating"),
+    "label": ("verdict", "judgment", "judgement", "winner", "decision", "grade", "label", "rating", "score"),
 }
 SCORES = ("score", "confidence", "probability")
 TIMES = ("time", "timestamp", "tstamp", "created_at")
@@ -50,7 +51,7 @@ def _choose(record: dict[str, Any], ask: Ask, where: str) -> dict[str, str]:
     chosen = dict(ask.columns)
     if ask.question is not None:
         chosen.setdefault("label", ask.question)
-    for role, names in NAMES.items():
+    for role, names in (NAMES | {"label": _answers(ask.kind)}).items():
         name = chosen.get(role) or next((each for each in names if each in record), None)
         if name is None or name not in record:
             raise DataError(
@@ -59,6 +60,13 @@ def _choose(record: dict[str, Any], ask: Ask, where: str) -> dict[str, str]:
             )
         chosen[role] = name
     return chosen
+
+
+def _answers(kind: str | None) -> tuple[str, ...]:
+    """Where the answer stands; a verdict may come with words and a score, and who asks for numbers means the score."""
+    own = [] if kind is None else [name for names in kinds.get(kind).columns.values() for name in names.split()]
+    asked = [name for name in own if name in NAMES["label"]]
+    return (*NAMES["label"],) if "label" in asked else (*asked, *NAMES["label"])
 
 
 def _add(rows: Rows, record: dict[str, Any], chosen: dict[str, str], ask: Ask, at: str) -> bool:

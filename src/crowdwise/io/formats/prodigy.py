@@ -29,7 +29,7 @@ def read(source: Source, where: str, ask: Ask) -> Found:
     rows: dict[str, Rows] = {}
     for at, example in objects(source, where):
         choice = "options" in example or "accept" in example
-        here = rows.setdefault("choice" if choice else "binary", Rows())
+        here = rows.setdefault("choice" if choice else "binary", Rows("classes"))
         _add(here, example, choice, ask, at)
     question = one_of(sorted(rows), ask.question, where)
     return rows[question].found(where, ask, question)

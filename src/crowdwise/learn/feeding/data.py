@@ -143,7 +143,7 @@ def _checked(x: Tensor) -> Tensor:
         if bad.any():
             row = int(bad.nonzero()[0])
             raise FeatureError(
-                f"{int(bad.sum())} rows of features hold NaN or infinity, the first is row {row}; mend them"
+                f"{int(bad.sum())} rows of features hold NaN or infinity, the first is row {row}; fix them"
             )
     return x
 

@@ -4,7 +4,7 @@
 
 V is the net's own last layer, which all heads share, and V_w what worker w does differently, at first nothing: the same
 family as free heads, but a worker with few labels stays near the others. Every worker learns to be predicted, not to be
-corrected: a crowd whose mean errs, errs still (case 2 of Max-MIG's experiments).
+corrected: a crowd that is wrong on average stays wrong (case 2 of Max-MIG's experiments).
 Guan, Gulshan, Dai & Hinton 2018, Who said what, arXiv:1703.08774.
 """
 

@@ -3,8 +3,8 @@
     minimise  mean of -log p(label)  -  strength · log det(F Fᵀ),   F = [f(x_1) ... f(x_B)], classes × tasks
 
 Identifies classifier and confusions when outputs are sufficiently scattered (some tasks near every corner); no worker
-need be an expert. The volume is largest when the classes are equally frequent and every output is certain: beware
-of imbalance, and of batches with fewer than several tasks per class. Opposite in principle to the (W) variant.
+need be an expert. The volume is largest when the classes are equally frequent and every output is certain: it suffers
+from imbalance, and from batches with fewer than several tasks per class. Opposite in principle to the (W) variant.
 Ibrahim, Nguyen & Fu 2023, arXiv:2306.03288.
 """
 

@@ -2,7 +2,7 @@
 
     p(y_iw = l | x_i) = sum_k f_k(x_i) confusion[w, k, l],   only f is trained
 
-With the true matrices it bounds what ccem, trace and their kin can reach; with an aggregator's it is a two-stage method
+With the true matrices it bounds what ccem, trace and the like can reach; with an aggregator's it is a two-stage method
 that keeps every label. It is as good as the matrices are.
 Patrini et al. 2017, arXiv:1609.03683 (forward correction), for every worker.
 """

@@ -1,4 +1,4 @@
-"""Max-MIG: classifier and a crowd aggregator that agree on nothing but the truth.
+"""Max-MIG: classifier and a crowd aggregator that agree only on the truth.
 
     h_i = f(x_i),   g_i ∝ prior · exp(sum_w W[w, :, y_iw]),   K_ij = sum_c h_ic g_jc / prior_c
     maximise  mean_i ∂f(K_ii) - mean_{i≠j} f*(∂f(K_ij)),   at the truth the f-mutual information of x and labels
@@ -115,7 +115,7 @@ def pair_term(pairs: Tensor, divergence: Divergence) -> Tensor:
 
 
 def _vote_weights(crowd: Crowd, smoothing: Positive) -> Tensor:
-    """Eq. 2: log of each worker's label shares under the soft majority, over the tasks that he labelled."""
+    """Eq. 2: log of each worker's label shares under the soft majority, over the tasks that they labelled."""
     counts = crowd.counts(crowd.soft_majority)
     return torch.log(counts / counts.sum(2, keepdim=True).clamp_min(1e-12) + smoothing)
 

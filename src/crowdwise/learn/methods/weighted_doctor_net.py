@@ -3,7 +3,7 @@
     p(x_i) = sum_w a_w p_w(x_i) / sum_w a_w,  w over the heads that may speak on task i
     minimise over a >= 0 the cross-entropy of p(x_i) to the vote shares t_i
 
-A task's average leaves out the heads of those who labelled it, who would vouch for themselves (all heads where nobody
+A task's average leaves out the heads of those who labelled it, who would confirm themselves (all heads where nobody
 else is left). With S_i = sum_w a_w over the heads that may speak, the weights move by damped steps of
 
     a_w <- a_w · sum_i r_iw / S_i  :  sum_i 1 / S_i,   r_iw = sum_k t_ik p_wk(x_i) / p_k(x_i),   i where w may speak

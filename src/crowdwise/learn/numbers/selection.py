@@ -1,4 +1,4 @@
-"""Choosing the epoch without truth, for numbers: how much of the held-out answers' variance does the net foretell?
+"""Choosing the epoch without truth, for numbers: how much of the held-out answers' variance does the net predict?
 
     score = 1 - sum w (r - b - s f(x))² / sum w (r - b - s c)²        c: the best constant
 
@@ -48,7 +48,7 @@ class HeldOutNumbers:
 
 
 def explained(value: Tensor, lines: Lines, held: NumberCrowd) -> float:
-    """Share of the held-out answers' variance that value[task, part] foretells; the mean over parts."""
+    """Share of the held-out answers' variance that value[task, part] predicts; the mean over parts."""
     slope = lines.slope[held.worker]
     weight = held.weight.double()[:, None] / (lines.variance[held.worker] + slope**2 * lines.gap)
     said = held.label.double() - lines.bias[held.worker]

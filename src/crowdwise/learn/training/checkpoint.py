@@ -20,7 +20,7 @@ FORMAT = 2
 
 
 def write(folder: Path, name: str, tensors: Mapping[str, Tensor], facts: Mapping[str, Any]) -> None:
-    """NAME.safetensors and NAME.json, each put in place in one move, the JSON last: it vouches for the tensors."""
+    """NAME.safetensors and NAME.json, each put in place in one move, the JSON last: then the tensors are whole."""
     folder.mkdir(parents=True, exist_ok=True)
     stamp = f"{os.getpid()}-{facts.get('epoch', 0)}-{facts.get('step', 0)}"
     fresh = f"{name}-{stamp}.safetensors"

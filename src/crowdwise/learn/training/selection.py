@@ -1,4 +1,4 @@
-"""Choosing the epoch (and the method) without truth: labels of tasks kept aside, foretold by the classifier.
+"""Choosing the epoch (and the method) without truth: labels of tasks kept aside, predicted by the classifier.
 
     likelihood    mean over held-out labels of log sum_k p(k | x) confusion[worker, k, label]
     information   mutual-information gain between p(. | x) and what the held-out labels say
@@ -58,7 +58,7 @@ class HeldOut:
 
 
 def score(log_proba: Tensor, log_confusion: Tensor, held: Crowd, kind: Kind = "likelihood") -> float:
-    """How well log_proba[task, class] foretells the held-out labels."""
+    """How well log_proba[task, class] predicts the held-out labels."""
     if kind == "likelihood":
         said = log_proba[held.task] + log_confusion[held.worker, :, held.label]
         return float((torch.logsumexp(said, 1) * held.weight).sum() / held.weight.sum())

@@ -1,4 +1,4 @@
-"""The collapsed Gibbs sampler's sweep in numba: every free task is taken out of the counts, drawn anew, put back.
+"""The collapsed Gibbs sampler's sweep in numba: every free task is taken out of the counts, drawn again, put back.
 
 `counts` is [worker, observed, true] and `total` [worker, true], both without their priors: whole numbers go up and
 down without rounding, so ten thousand sweeps leave no drift.

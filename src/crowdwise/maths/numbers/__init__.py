@@ -8,13 +8,13 @@ from .apply import apply, row_loglik, without_own
 from .biased import biased_mean
 from .combined import combined
 from .fit import Fit
-from .gaussian import gaussian
+from .gaussians.gaussian import gaussian
+from .gaussians.plain_gaussian import gaussian_plain
+from .gaussians.student import student
 from .iterative import bayesian_iterative
-from .plain_gaussian import gaussian_plain
 from .rows import Rows
 from .simple import mean, median, trimmed_mean
 from .spectral import spectral_regression
-from .student import student
 from .truth_finding import catd, crh
 
 __all__ = [

@@ -12,11 +12,11 @@ import numpy as np
 from .beliefs import Edges, Tables, blocks, moments, task_messages
 from .clamp import pulled
 from .fit import Fit
+from .gaussians.student import scaled
 from .linear import Linear, pairs
 from .rows import F8, I8, Rows
 from .scaling import Scale
 from .simple import trimmed_of
-from .student import scaled
 
 EXPANDED = 2_000_000  # rows of the tables without one worker, at a time
 
@@ -55,7 +55,7 @@ def without_own(fit: Fit, rows: Rows) -> tuple[F8, F8]:
 
 
 def row_loglik(fit: Fit, rows: Rows) -> F8:
-    """log density of each answer, foretold from the other workers' answers of its task and its worker's own habits.
+    """log density of each answer, predicted from the other workers' answers of its task and its worker's own habits.
 
     NaN for methods without a variance.
     """

@@ -10,7 +10,7 @@ import numpy as np
 
 from .clamp import clamped
 from .fit import Fit
-from .gaussian import gaussian
+from .gaussians.gaussian import gaussian
 from .iterative import bayesian_iterative
 from .rows import F8, Rows
 from .simple import mean

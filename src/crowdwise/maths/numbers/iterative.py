@@ -2,7 +2,7 @@
 
     y ~ N(mu, t²),   worker's variance one of v_1..v_S with probabilities p,   answer ~ N(y, variance)
 
-After Ok et al. (2019), doi:10.1609/aaai.v33i01.33017667 in its model; messages as in beliefs.py, where the mixture is
+After Ok et al. (2019), pmlr v89/ok19a in its model; messages as in beliefs.py, where the mixture is
 kept instead of a Gaussian of the expected precision: that is within 0.0002 of the exact posterior mean's squared error.
 """
 
@@ -13,7 +13,7 @@ import numpy as np
 from .beliefs import Edges, Tables, messages
 from .clamp import clamped
 from .fit import Fit, held, known, outward, relative
-from .gaussian import gaussian
+from .gaussians.gaussian import gaussian
 from .rows import F8, Rows
 from .scaling import standardise
 from .simple import pooled_variance

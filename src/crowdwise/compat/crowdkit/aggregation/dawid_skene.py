@@ -24,7 +24,7 @@ EPS = 1e-10
 @dataclass(eq=False)
 class DawidSkene(BaseClassificationAggregator):
     """One error matrix per worker, by maximum likelihood EM: at most `n_iter` rounds, until the bound per label rises
-    by less than `tol`. Probabilities, priors and errors are crowd-kit's; four things are mended:
+    by less than `tol`. Probabilities, priors and errors are crowd-kit's; four things are fixed:
 
     - `loss_history_` is the evidence lower bound per label. crowd-kit's adds the log prior once per label instead of
       once per task; its stopping rule, which reads that number, is kept, so that the rounds are the same.

@@ -21,7 +21,7 @@ class GLAD(BaseClassificationAggregator):
     `betas_priors_mean` (Series, default 1). At most `n_iter` rounds until the loss rises by less than `tol`, each with
     at most `m_step_max_iter` steps of conjugate gradients, to `m_step_tol`.
 
-    The same iterations as crowd-kit, hence the same numbers: `probas_` belong to the parameters before the last
+    The same iterations as crowd-kit, so the same numbers: `probas_` belong to the parameters before the last
     M-step, and `loss_history_` is the expected log density per label and class. No progress bar whatever `silent` says.
     `crowdwise.GLAD` climbs the marginal itself and ends higher.
 

@@ -19,7 +19,7 @@ class MACE(BaseClassificationAggregator):
     "em"; the run with the highest likelihood stays. `spamming_[worker, (spams, knows)]` and `thetas_[worker, label]`
     have workers and labels in order of appearance.
 
-    With n_restarts=1 and names that first appear in sorted order the numbers are crowd-kit's. Mended: crowd-kit's
+    With n_restarts=1 and names that first appear in sorted order the numbers are crowd-kit's. Fixed: crowd-kit's
     restarts all draw the same start, ours draw on; it files the habits of sorted workers and labels under workers and
     labels in order of appearance; products of many probabilities underflow. As in crowd-kit, "em" smooths by 0.01 / K
     (`smoothing_`) and `smoothing` is not used; there is no progress bar whatever `verbose` says.

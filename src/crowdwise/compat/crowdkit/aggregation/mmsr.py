@@ -20,7 +20,7 @@ class MMSR(BaseClassificationAggregator):
     """Skills (log odds) from at most `n_iter` rounds until they move by less than `tol`, from a start drawn with
     `random_state`, the one that crowd-kit draws; `loss_history_` is how far each round moved.
 
-    Mended: where some worker shares tasks with fewer than two others, crowd-kit drops a negative number of values,
+    Fixed: where some worker shares tasks with fewer than two others, crowd-kit drops a negative number of values,
     which keeps the largest alone (ours drops none); it takes pairs that never met as disagreeing when it looks for
     the signs, by an eigenvector from a random start (ours: the leading eigenvector of the agreement that was seen);
     and a task whose summed log odds are negative has its order of classes turned around (see MajorityVote).

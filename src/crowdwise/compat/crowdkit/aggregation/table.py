@@ -28,7 +28,7 @@ class Table:
     """`votes` are codes into the sorted indexes `tasks`, `workers`, `classes`, so that row order changes no estimate.
 
     first[name] lists the codes of a column by first appearance; row[i] is where row i of `votes` stood among the rows
-    used. crowd-kit sorts some results and leaves others, ties included, in the order of the data: both are at hand.
+    used. crowd-kit sorts some results and leaves others, ties included, in the order of the data: both are offered.
     """
 
     votes: Annotations

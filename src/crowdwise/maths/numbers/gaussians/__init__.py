@@ -1,0 +1,1 @@
+"""Workers with Gaussian noise, in several forms."""

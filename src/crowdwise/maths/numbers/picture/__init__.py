@@ -1,0 +1,1 @@
+"""What the answers say of the workers, and how far they agree."""

@@ -1,0 +1,198 @@
+"""A picture of each worker beside the others: bias, spread, slope, correlation, and flags with p-values.
+
+A worker is held against the estimates of their tasks without their own answers, so that nobody confirms themselves.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+import numpy as np
+
+from ..apply import without_own
+from ..fit import Fit
+from ..rows import F8, I4, Mask, Rows
+from .copying import Copying, copying
+
+LEAST = 8  # answers below which no flag is raised
+ALPHA = 0.01
+
+
+@dataclass(frozen=True, eq=False)
+class Quality:
+    """Arrays by worker; intervals are 95 %, [worker, 2]; NaN where there is too little to say.
+
+    `bias` is the mean of answer minus the others' estimate, `correlation` that of the two. The p-values are of the
+    flags: constant, random, reversed, corrected for the number of workers; NaN where nothing was tested. `copying`
+    lists pairs.
+    """
+
+    n: F8
+    bias: F8
+    bias_interval: F8
+    spread: F8
+    spread_interval: F8
+    slope: F8
+    correlation: F8
+    correlation_interval: F8
+    distinct: F8
+    p_constant: F8
+    p_random: F8
+    p_reversed: F8
+    constant: Mask
+    random: Mask
+    reversed: Mask
+    copying: Copying
+
+
+def quality(rows: Rows, fit: Fit, *, alpha: float = ALPHA) -> Quality:
+    """Of every worker, from rows and a fit of them."""
+    rows = rows.present()
+    others, _ = without_own(fit, rows)
+    alone = _alone(rows)
+    several = rows.take(~alone)
+    others = others[~alone]
+    n = rows.per_worker
+    bias, bias_interval = _bias(several, others)
+    r, r_interval, size = _correlation(several, others)
+    p_random, p_reversed = _correlation_tests(r, size)
+    tested = size >= LEAST
+    p_constant = _corrected(_constant(several), tested)
+    constant = p_constant <= alpha
+    p_reversed = _corrected(p_reversed, tested & ~constant)
+    reverse = p_reversed <= alpha
+    p_random = _corrected(p_random, tested & ~constant & ~reverse)
+    # Less than usual, and hardly above nothing: a worker who is merely noisy is not random.
+    idle = (p_random <= alpha) & (r_interval[:, 0] <= 0.1)
+    return Quality(
+        n, bias, bias_interval, fit.spread, _spread_interval(rows, fit), fit.slope, r, r_interval, _distinct(rows),
+        p_constant, p_random, p_reversed, constant, idle, reverse, copying(several, fit, alpha),
+    )  # fmt: skip
+
+
+def _alone(rows: Rows) -> Mask:
+    """Rows of tasks that only one worker answered."""
+    low, high = np.full(rows.n_tasks, rows.n_workers), np.full(rows.n_tasks, -1)
+    np.minimum.at(low, rows.task, rows.worker)
+    np.maximum.at(high, rows.task, rows.worker)
+    return np.asarray((low == high)[rows.task])
+
+
+def _bias(rows: Rows, others: F8) -> tuple[F8, F8]:
+    from scipy.special import stdtrit
+
+    n, gap = rows.per_worker, rows.value - others
+    with np.errstate(divide="ignore", invalid="ignore"):
+        mean = rows.worker_sum(gap) / n
+        square = rows.worker_sum((gap - mean[rows.worker]) ** 2)
+        half = stdtrit(np.where(n > 1, n - 1, np.nan), 0.975) * np.sqrt(square / (n - 1) / n)
+    return mean, np.stack([mean - half, mean + half], axis=1)
+
+
+def _spread_interval(rows: Rows, fit: Fit) -> F8:
+    """From a Gamma posterior of the precision; an answer tells as much as the others know of its task."""
+    from scipy.special import gammaincinv
+
+    base = fit.extra["members"]["gaussian_slope"] if fit.method == "combined" else fit
+    prior = float(base.extra.get("strength_of_spread", 0.0))
+    own = base.weight[rows.worker]
+    total = rows.task_sum(own)[rows.task]
+    free = rows.worker_sum(1 - np.clip(own / np.maximum(total, 1e-300), 0.0, 1.0))
+    shape = prior + np.maximum(free - 1, 0.0) / 2
+    shape = np.where(shape > 0, shape, np.nan)
+    ends = [fit.spread * np.sqrt(shape / gammaincinv(shape, p)) for p in (0.975, 0.025)]
+    return np.stack(ends, axis=1)
+
+
+def _correlation(rows: Rows, others: F8) -> tuple[F8, F8, F8]:
+    """Pearson's r of answers and the others' estimates, its Fisher interval, and the number of answers."""
+    n, m = rows.per_worker, rows.worker
+    with np.errstate(divide="ignore", invalid="ignore"):
+        x = rows.value - (rows.worker_sum(rows.value) / n)[m]
+        y = others - (rows.worker_sum(others) / n)[m]
+        xx, yy, xy = (rows.worker_sum(column) for column in (x**2, y**2, x * y))
+        tiny = 1e-20 * max(float(rows.value.var()) if len(rows) else 0.0, 1e-300) * np.maximum(n, 1.0)
+        r = np.where((xx > tiny) & (yy > tiny), np.clip(xy / np.sqrt(xx * yy), -1.0, 1.0), np.nan)
+        half = 1.96 / np.sqrt(np.where(n > 3, n - 3, np.nan))
+        z = np.arctanh(np.clip(r, -1 + 1e-12, 1 - 1e-12))
+    return r, np.stack([np.tanh(z - half), np.tanh(z + half)], axis=1), n
+
+
+def _correlation_tests(r: F8, n: F8) -> tuple[F8, F8]:
+    """p-values of: at least 0.6 of the crowd's usual correlation (random workers fail), not below zero (reversed fail).
+
+    The usual correlation is the median, each worker counted by their answers.
+    """
+    from scipy.special import ndtr
+
+    some = np.isfinite(r) & (n > 3)
+    if not some.any():
+        return np.full(len(r), np.nan), np.full(len(r), np.nan)
+    order = np.argsort(r[some])
+    mass = np.cumsum(n[some][order])
+    usual = float(r[some][order][np.searchsorted(mass, mass[-1] / 2)])
+    z = np.arctanh(np.clip(r, -1 + 1e-12, 1 - 1e-12))
+    root = np.sqrt(np.where(n > 3, n - 3, np.nan))
+    # In a crowd without agreement there is nothing that a random worker lacks.
+    low = ndtr(root * (z - np.arctanh(0.6 * usual))) if usual > 0.2 else np.full(len(r), np.nan)
+    return np.asarray(low), np.asarray(ndtr(root * z))
+
+
+def _constant(rows: Rows) -> F8:
+    """p-value of saying one value so often, had the worker said it as often as the others do of the same tasks.
+
+    Values within a tenth of the answers' standard deviation are one. Only where nine of ten answers are that value.
+    """
+    from scipy.stats import binom
+
+    out = np.full(rows.n_workers, np.nan)
+    if not len(rows):
+        return out
+    order = np.lexsort((rows.value, rows.worker))
+    ends = np.searchsorted(rows.worker[order], np.arange(rows.n_workers + 1))
+    reach = 0.1 * float(rows.value.std())
+    count = np.diff(rows.offsets)
+    overall = np.sort(rows.value)
+    for m in range(rows.n_workers):
+        mine = order[ends[m] : ends[m + 1]]
+        if len(mine) < 2:
+            continue
+        value = rows.value[mine]
+        middle = float(value[len(value) // 2])
+        same = int((np.abs(value - middle) <= reach).sum())
+        out[m] = 1.0
+        if same < 0.9 * len(value):
+            continue
+        tasks = rows.task[mine]
+        near = _near(rows, tasks, middle, reach) - (np.abs(rows.value[mine] - middle) <= reach)
+        total = count[tasks] - 1
+        edges = np.searchsorted(overall, [middle - reach, middle + reach], side="left")
+        base = float(edges[1] - edges[0] + 1) / (len(overall) + 1)
+        share = float(((near + base) / (total + 1)).mean())
+        out[m] = float(binom.sf(same - 1, len(value), min(share, 1.0)))
+    return out
+
+
+def _near(rows: Rows, tasks: I4, middle: float, reach: float) -> F8:
+    """Answers near a value, in each of some tasks."""
+    out = [int((np.abs(rows.value[rows.offsets[t] : rows.offsets[t + 1]] - middle) <= reach).sum()) for t in tasks]
+    return np.array(out, dtype=np.float64)
+
+
+def _distinct(rows: Rows) -> F8:
+    """Distinct values per answer."""
+    pairs = np.unique(np.stack([rows.worker.astype(np.float64), rows.value], axis=1), axis=0)
+    different = np.bincount(pairs[:, 0].astype(np.int64), minlength=rows.n_workers)
+    answers = np.bincount(rows.worker, minlength=rows.n_workers)
+    return np.where(answers > 0, different / np.maximum(answers, 1), np.nan)
+
+
+def _corrected(p: F8, tested: Mask) -> F8:
+    """The least false discovery rate at which each p-value holds (Benjamini-Hochberg), NaN where it was not tested."""
+    from scipy.stats import false_discovery_control
+
+    out = np.full(len(p), np.nan)
+    use = tested & np.isfinite(p)
+    if use.any():
+        out[use] = false_discovery_control(np.clip(p[use], 0.0, 1.0), method="bh")
+    return out

@@ -1,0 +1,61 @@
+"""The page of a kind of answers that has none of its own: whom to talk to, ledger, agreement, workers, estimates."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from ..core.result import Result
+from ..core.votes import Votes
+from ..scoring.scored import Table
+from ..workers.agreement import agreement_table
+from ..workers.flags import flag_table
+from ..workers.studied import Studied
+from ..workers.study import study
+from . import workers as crew
+from .page import fragment
+from .sections import agreement_section
+from .sheet import Section, Sheet
+from .text import count, shown
+from .verdict import whom_to_talk_to
+
+# Rows shown of the workers (at each end) and of the tasks.
+ENDS, TASKS = 100, 200
+_AGREEMENT = "How far the answers of different workers go together. The bar is the 95 % interval over tasks."
+
+
+def plain_page(votes: Votes[Any], result: Result) -> Sheet:
+    """All sections, from what every kind has."""
+    look: Studied = study(votes, result)
+    grave = [flag for flag in look.flags if flag.name != "unknown"]
+    talk = {"talk": whom_to_talk_to(grave, look.meanings), "n_talk": len({str(flag.worker) for flag in grave})}
+    lead = f"{len(votes):,} {votes.kind.answers_word} by {count(votes.n_workers, 'worker')} on "
+    sections = [
+        Section("verdict", "Verdict", "Verdict", fragment("plain.html.j2", verdict=talk, closing=look.closing())),
+        Section("data", "Data", "Ledger", fragment("ledger.html.j2", ledger=votes.ledger.to_dict())),
+        agreement_section(look.agreement, _AGREEMENT),
+        Section("workers", "Workers", "Workers", _workers(look)),
+        Section("tasks", "Tasks", "Tasks", fragment("tables.html.j2", tables=[_tasks(result)])),
+    ]
+    tables = [
+        ("labels.csv", "every task", result.to_table()),
+        ("quality.csv", "every worker", look.quality),
+        ("flags.csv", "every flag with its evidence", flag_table(look.flags)),
+        ("agreement.csv", "the coefficients", agreement_table(look.agreement)),
+    ]
+    return Sheet(lead + count(votes.n_tasks, "task"), sections, tables)
+
+
+def _workers(look: Studied) -> Any:
+    flags = fragment("flags.html.j2", notes=crew.notes(look.flags, look.meanings))
+    return flags + fragment("tables.html.j2", tables=[_fit(table) for table in look.worker_tables(ENDS)])
+
+
+def _tasks(result: Result) -> Table:
+    table = result.to_table()
+    rows = [[f"{v:.4g}" if isinstance(v, float) else str(v) for v in row] for row in table.head(TASKS).iter_rows()]
+    return _fit(Table(f"The first {min(TASKS, len(table)):,} of {len(table):,}", table.columns, rows))
+
+
+def _fit(table: Table) -> Table:
+    """With cells of a length that the page can show."""
+    return Table(table.title, [shown(name, 40) for name in table.header], [[shown(c) for c in r] for r in table.rows])

@@ -1,0 +1,1 @@
+"""Who copies, colludes or follows: what independent workers would not say."""
