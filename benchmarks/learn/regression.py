@@ -42,7 +42,7 @@ ABOUT = """1,500 reviews with 7,440 answers by 135 workers (w0 alone gave 1,361)
 epoch, trained again on all answers (`refit=True`). Adam, at most {epochs} epochs, batches of {batch}, patience
 {patience}.
 
-*score*: share of the variance of held-out answers that the net foretells (mean over the splits). *ridge*: linear
+*score*: share of the variance of held-out answers that the net predicts (mean over the splits). *ridge*: linear
 regression on the same features, its penalty ({ridges}) by five folds of its own training target. The third ridge has as
 its target what the lines of `gaussian_net` make of the answers without a net."""
 

@@ -117,9 +117,9 @@ TOO_MUCH = [
 def test_too_much_of_one_thing(fails, tmp_path, name, parts, words):
     with (tmp_path / name).open("wb") as file:
         file.writelines(parts)
-    before, start = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss, time.perf_counter()
+    before, start = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss, time.process_time()
     fails("inspect", tmp_path / name, words=words)
-    assert time.perf_counter() - start < 20
+    assert time.process_time() - start < 20
     assert resource.getrusage(resource.RUSAGE_SELF).ru_maxrss - before < 1_000_000  # kilobytes
 
 
@@ -127,11 +127,11 @@ def test_forty_thousand_columns(tmp_path, crowdwise_cli, fails):
     header = ",".join(f"c{i}" for i in range(40_000))
     (tmp_path / "v.csv").write_text(f"task,worker,{header}\nt1,ann,{header}\n")
     (tmp_path / "w.csv").write_text(f"task,{header}\nt1,{header.replace('c', '')}\nt2,{header}\n")
-    start = time.perf_counter()
+    start = time.process_time()
     fails("inspect", tmp_path / "v.csv", words="v.csv has no column for the label")
     code, _, err = crowdwise_cli("inspect", tmp_path / "w.csv", "--format", "wide")
     assert code == 0, err
-    assert time.perf_counter() - start < 20
+    assert time.process_time() - start < 20
 
 
 SHAPES = [(0, 5), (4, 0), (0, 0), (4,), (), (0,), (2, 0, 3)]
