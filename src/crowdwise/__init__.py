@@ -12,6 +12,7 @@ from importlib import import_module
 from typing import TYPE_CHECKING, Any
 
 from .aggregate.registry import CARDS
+from .core.errors import PUBLIC
 
 __version__ = "0.1.0"
 
@@ -35,17 +36,8 @@ _HOMES = {
     "oracle": "scoring.oracle",
     "crowdlab": "aggregate.ensemble.crowdlab",
     "calibrate": "scoring.calibrate",
-    "CrowdwiseError": "core.errors",
-    "DataError": "core.errors",
-    "ParameterError": "core.errors",
-    "TrainingError": "core.errors",
-    "MissingDependencyError": "core.errors",
-    "CrowdwiseWarning": "core.errors",
-    "ConvergenceWarning": "core.errors",
-    "CostWarning": "core.errors",
-    "IdentifiabilityWarning": "core.errors",
-    "LedgerWarning": "core.errors",
 }
+_HOMES |= dict.fromkeys(PUBLIC, "core.errors")
 # Every registered method is public under its class's name.
 _HOMES |= {
     card.where.partition(":")[2]: card.where.partition(":")[0].removeprefix("crowdwise.") for card in CARDS.values()

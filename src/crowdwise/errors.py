@@ -1,27 +1,12 @@
 """Errors and warnings, under their public name; their home is core/errors.py."""
 
-from .core.errors import (
-    ConvergenceWarning,
-    CostWarning,
-    CrowdwiseError,
-    CrowdwiseWarning,
-    DataError,
-    IdentifiabilityWarning,
-    LedgerWarning,
-    MissingDependencyError,
-    ParameterError,
-    TrainingError,
-)
-
-__all__ = [
-    "ConvergenceWarning",
-    "CostWarning",
-    "CrowdwiseError",
-    "CrowdwiseWarning",
-    "DataError",
-    "IdentifiabilityWarning",
-    "LedgerWarning",
-    "MissingDependencyError",
-    "ParameterError",
-    "TrainingError",
-]
+from .core.errors import ConvergenceWarning as ConvergenceWarning
+from .core.errors import CostWarning as CostWarning
+from .core.errors import CrowdwiseError as CrowdwiseError
+from .core.errors import CrowdwiseWarning as CrowdwiseWarning
+from .core.errors import DataError as DataError
+from .core.errors import IdentifiabilityWarning as IdentifiabilityWarning
+from .core.errors import LedgerWarning as LedgerWarning
+from .core.errors import MissingDependencyError as MissingDependencyError
+from .core.errors import ParameterError as ParameterError
+from .core.errors import TrainingError as TrainingError

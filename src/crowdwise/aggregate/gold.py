@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import warnings
 from dataclasses import dataclass
 from typing import Any
 
@@ -10,8 +9,8 @@ import numpy as np
 import numpy.typing as npt
 import polars as pl
 
-from ..core.errors import DataError, LedgerWarning
-from ..core.truth import truth_table
+from ..core.errors import DataError
+from ..core.truth import place_gold, truth_table
 from ..core.vocabulary import lookup, quote, spelt_like
 from ..kinds.classes import Annotations
 
@@ -56,16 +55,7 @@ def as_gold(gold: Any, annotations: Annotations) -> Gold | None:
     if gold is None:
         return None
     table = truth_table(gold)
-    task, known = lookup(annotations.tasks, table["task"])
-    if not known.all():
-        strangers = table["task"].filter(~pl.Series(known))
-        if len(strangers) == len(table):
-            raise DataError(f"none of the {len(table)} gold tasks is among the annotated tasks ({quote(strangers)})")
-        warnings.warn(
-            f"{len(strangers)} gold tasks have no annotations and are left out: {quote(strangers)}",
-            LedgerWarning,
-            stacklevel=3,
-        )
+    task, known = place_gold(table, annotations.tasks)
     label, spoken = lookup(annotations.classes, spelt_like(table["label"], annotations.classes))
     if not spoken[known].all():
         strange = table["label"].filter(pl.Series(known & ~spoken)).unique(maintain_order=True)

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import replace
-from typing import Any, Literal
+from typing import Any
 
 import numpy as np
 import numpy.typing as npt
@@ -18,24 +18,18 @@ from ..kinds.classes import Annotations
 from ..maths.order import order_by
 from ..maths.temperature import soften
 from .models import ConfusionTable, VoteWeights
+from .strangers import Policy, refuse_strangers
 
 Mask = npt.NDArray[np.bool_]
 
 
-def infer(result: Result, annotations: Annotations, unknown_workers: Literal["error", "average"]) -> Result:
+def infer(result: Result, annotations: Annotations, unknown_workers: Policy) -> Result:
     """What the model of `result` says of other annotations."""
-    if unknown_workers not in ("error", "average"):
-        raise ParameterError(f"unknown_workers must be 'error' or 'average', got {unknown_workers!r}")
     workers, moved, places = widened(result.workers, annotations.workers)
     known = np.zeros(len(workers), dtype=bool)
     known[np.arange(len(workers)) if moved is None else moved] = True
     at = np.arange(len(annotations.workers), dtype=np.int32) if places is None else places
-    if not known[at].all() and unknown_workers == "error":
-        strangers = annotations.workers.filter(~pl.Series(known[at]))
-        raise DataError(
-            f"{len(strangers)} workers were not there when {result.method} was fitted: {quote(strangers)}; "
-            "pass unknown_workers='average' to treat them as the average worker"
-        )
+    refuse_strangers(result, annotations.workers, known[at], unknown_workers)
     votes = _recoded(annotations, result, workers, at)
     if result.model is None:
         raise ParameterError(f"{result.method} keeps nothing that could judge new tasks; fit it on them instead")

@@ -2,6 +2,20 @@
 
 from __future__ import annotations
 
+# What users catch and filter; public under crowdwise.errors and as cw.<name>.
+PUBLIC = (
+    "ConvergenceWarning",
+    "CostWarning",
+    "CrowdwiseError",
+    "CrowdwiseWarning",
+    "DataError",
+    "IdentifiabilityWarning",
+    "LedgerWarning",
+    "MissingDependencyError",
+    "ParameterError",
+    "TrainingError",
+)
+
 
 class CrowdwiseError(Exception):
     """Base of every error that the user can fix; the command line prints it in one line and exits with 2."""

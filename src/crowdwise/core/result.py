@@ -22,6 +22,7 @@ if TYPE_CHECKING:
     from types import ModuleType
 
 F8 = npt.NDArray[np.float64]
+_NOTHING = object()  # what None is not: an attribute may be None
 
 
 @dataclass(frozen=True, eq=False, repr=False)
@@ -66,8 +67,9 @@ class Result:
         """What the estimate or the workers' picture has of this name."""
         if not name.startswith("_") and name not in Result.__dataclass_fields__:
             for part in (self.estimate, self.picture):
-                if hasattr(part, name):
-                    return getattr(part, name)
+                found = getattr(part, name, _NOTHING)
+                if found is not _NOTHING:
+                    return found
             raise AttributeError(f"a result of {self.kind.people} has no {name!r}")
         raise AttributeError(name)
 

@@ -2,14 +2,17 @@
 
 from __future__ import annotations
 
+import warnings
 from collections.abc import Mapping, Sequence
 from typing import Any
 
+import numpy as np
+import numpy.typing as npt
 import polars as pl
 
-from .errors import DataError
+from .errors import DataError, LedgerWarning
 from .intake.frames import to_polars
-from .vocabulary import as_series, quote
+from .vocabulary import Codes, as_series, lookup, quote
 
 
 def truth_table(truth: Any, columns: Sequence[str] = ("label",), like: Sequence[str] = ()) -> pl.DataFrame:
@@ -37,6 +40,21 @@ def truth_table(truth: Any, columns: Sequence[str] = ("label",), like: Sequence[
     if len(twice):
         raise DataError(f"{len(twice)} tasks have two different true labels: {quote(twice)}; keep one of them")
     return frame
+
+
+def place_gold(table: pl.DataFrame, tasks: pl.Series) -> tuple[Codes, npt.NDArray[np.bool_]]:
+    """Codes of the gold tasks, and which of them are among the tasks; the others are left out with a warning."""
+    task, known = lookup(tasks, table["task"])
+    if not known.all():
+        strangers = table["task"].filter(~pl.Series(known))
+        if len(strangers) == len(table):
+            raise DataError(f"none of the {len(table)} gold tasks is among the annotated tasks ({quote(strangers)})")
+        warnings.warn(
+            f"{len(strangers)} gold tasks have no annotations and are left out: {quote(strangers)}",
+            LedgerWarning,
+            stacklevel=4,
+        )
+    return task, known
 
 
 def _values(values: Any, name: str) -> pl.Series:

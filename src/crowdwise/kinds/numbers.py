@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
+from functools import partial
 from typing import Any, ClassVar, Self
 
 import numpy as np
@@ -12,6 +13,7 @@ import polars as pl
 
 from ..core.answers import Answers, Coder
 from ..core.errors import DataError
+from ..core.intake.coding import encode
 from ..core.intake.frames import to_polars
 from ..core.kind import Kind
 from ..core.vocabulary import quote
@@ -209,10 +211,6 @@ def number_votes(
     >>> number_votes([1, 1, 2], ["ann", "bob", "ann"], [3.5, 4, 1])
     Votes(3 numbers, 2 tasks, 2 workers)
     """
-    from functools import partial
-
-    from ..core.intake.coding import encode
-
     columns: dict[str, Any] = {"task": task, "worker": worker, **numbers}
     if isinstance(value, np.ndarray) and value.ndim == 2:
         named = [str(j) for j in range(value.shape[1])] if parts is None else list(parts)

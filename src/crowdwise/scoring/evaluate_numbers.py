@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
@@ -44,7 +44,6 @@ class NumberEvaluation(Scored):
     parts: dict[str, dict[str, Score]]
     truths_without_labels: int = 0
     n_gold_left_out: int = 0
-    intervals: dict[str, tuple[float, float]] = field(default_factory=dict)
 
     def __getattr__(self, name: str) -> float:
         """rmse, mae, bias, pearson, spearman, r2, coverage, width of the only part."""

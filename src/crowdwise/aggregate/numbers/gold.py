@@ -2,16 +2,15 @@
 
 from __future__ import annotations
 
-import warnings
 from typing import Any
 
 import numpy as np
 import numpy.typing as npt
 import polars as pl
 
-from ...core.errors import DataError, LedgerWarning
-from ...core.truth import truth_table
-from ...core.vocabulary import lookup, quote
+from ...core.errors import DataError
+from ...core.truth import place_gold, truth_table
+from ...core.vocabulary import quote
 from ...core.votes import Votes
 from ...kinds.numbers import Numbers
 
@@ -39,16 +38,7 @@ def number_gold(gold: Any, votes: Votes[Numbers]) -> F8 | None:
         return None
     parts = votes.answers.parts
     table = number_truth(gold, parts)
-    task, known = lookup(votes.tasks, table["task"])
-    if not known.all():
-        strangers = table["task"].filter(~pl.Series(known))
-        if len(strangers) == len(table):
-            raise DataError(f"none of the {len(table)} gold tasks is among the tasks here ({quote(strangers)})")
-        warnings.warn(
-            f"{len(strangers)} gold tasks have no answers and are left out: {quote(strangers)}",
-            LedgerWarning,
-            stacklevel=3,
-        )
+    task, known = place_gold(table, votes.tasks)
     out = np.full((votes.n_tasks, len(parts)), np.nan)
     out[task[known]] = table.drop("task").to_numpy()[known]
     return out

@@ -3,13 +3,13 @@
 from __future__ import annotations
 
 from dataclasses import dataclass, replace
-from typing import Any, Literal
+from typing import Any
 
 import numpy as np
 import numpy.typing as npt
 import polars as pl
 
-from ...core.errors import DataError, ParameterError
+from ...core.errors import DataError
 from ...core.model import Model
 from ...core.result import Result
 from ...core.vocabulary import lookup, quote
@@ -20,6 +20,7 @@ from ...maths.numbers.apply import apply, row_loglik, without_own
 from ...maths.numbers.fit import Fit
 from ...maths.numbers.intervals import gaussian_interval
 from ...maths.numbers.rows import Rows
+from ..strangers import Policy, refuse_strangers
 from .base import rows_of
 from .packing import unpack
 
@@ -58,20 +59,13 @@ def model_of(result: Result) -> NumberModel:
     return NumberModel(tuple(unpack(result.extra, len(result.estimate.parts), len(result.workers))))
 
 
-def infer(result: Result, votes: Votes[Numbers], unknown_workers: Literal["error", "average"]) -> Result:
+def infer(result: Result, votes: Votes[Numbers], unknown_workers: Policy) -> Result:
     """What the same workers' answers say of other tasks."""
     assert isinstance(result.estimate, NumberEstimate)
-    if unknown_workers not in ("error", "average"):
-        raise ParameterError(f"unknown_workers must be 'error' or 'average', got {unknown_workers!r}")
     if list(votes.answers.parts) != result.estimate.parts.to_list():
         raise DataError(f"{result.method} was fitted on other parts than {quote(votes.answers.names)}; fit again")
     old, known = lookup(result.workers, votes.workers)
-    if not known.all() and unknown_workers == "error":
-        strangers = votes.workers.filter(~pl.Series(known))
-        raise DataError(
-            f"{len(strangers)} workers were not there when {result.method} was fitted: {quote(strangers)}; "
-            "pass unknown_workers='average' to treat them as the average worker"
-        )
+    refuse_strangers(result, votes.workers, known, unknown_workers)
     model = result.model
     assert isinstance(model, NumberModel)
     index, strange = np.where(known, old, len(result.workers)), not known.all()

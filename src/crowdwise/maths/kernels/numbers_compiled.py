@@ -10,6 +10,18 @@ _LOG_2PI = log(2 * pi)
 
 
 @njit(cache=True, nogil=True, error_model="numpy")
+def _add_task(tasks, y, v, precision, fixed, mu, p):
+    """What a task adds to the sums over tasks: how many, y, y², the log of its evidence."""
+    tasks[0] += 1.0
+    tasks[1] += y
+    tasks[2] += y * y + v
+    if not fixed:
+        tasks[3] += 0.5 * (_LOG_2PI - log(precision))
+    if p > 0:
+        tasks[3] += 0.5 * (log(p) - _LOG_2PI - p * (y - mu) ** 2)
+
+
+@njit(cache=True, nogil=True, error_model="numpy")
 def sweep(offset, worker, value, weight, gold, table, mu, p, mean, variance, sums, tasks):
     """Without slopes: table[worker] is precision, bias; sums[worker] gathers gap, gap², v."""
     for i in range(mean.size):
@@ -36,13 +48,7 @@ def sweep(offset, worker, value, weight, gold, table, mu, p, mean, variance, sum
             sums[m, 2] += w * v
         mean[i] = y
         variance[i] = v
-        tasks[0] += 1.0
-        tasks[1] += y
-        tasks[2] += y * y + v
-        if not fixed:
-            tasks[3] += 0.5 * (_LOG_2PI - log(precision))
-        if p > 0:
-            tasks[3] += 0.5 * (log(p) - _LOG_2PI - p * (y - mu) ** 2)
+        _add_task(tasks, y, v, precision, fixed, mu, p)
 
 
 @njit(cache=True, nogil=True, error_model="numpy")
@@ -75,13 +81,4 @@ def sweep_slopes(offset, worker, value, weight, gold, table, mu, p, mean, varian
             sums[m, 5] += w * y * y
         mean[i] = y
         variance[i] = v
-        tasks[0] += 1.0
-        tasks[1] += y
-        tasks[2] += y * y + v
-        if not fixed:
-            tasks[3] += 0.5 * (_LOG_2PI - log(precision))
-        if p > 0:
-            tasks[3] += 0.5 * (log(p) - _LOG_2PI - p * (y - mu) ** 2)
-
-
-__all__: list[str] = ["sweep", "sweep_slopes"]
+        _add_task(tasks, y, v, precision, fixed, mu, p)
