@@ -7,11 +7,12 @@ import sys
 from dataclasses import replace
 from pathlib import Path
 
-from benchmarks import environments
 from benchmarks.suites import page as pages
 from benchmarks.suites.__main__ import SUITES
 from benchmarks.suites.rewrite import rewrite, there
 from benchmarks.suites.running import Suite, outcomes, read
+
+from benchmarks import environments
 
 TEST = """
 import pandas as pd

@@ -7,9 +7,9 @@ import subprocess
 import sys
 
 import pytest
-from benchmarks import ROOT
 
 import crowdwise as cw
+from benchmarks import ROOT
 
 SOURCES = sorted((ROOT / "src").rglob("*.py"))
 

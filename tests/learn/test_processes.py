@@ -30,7 +30,7 @@ SCRIPT = """
 import faulthandler, json, sys
 import torch
 from lightning_fabric import Fabric
-from tests.unit.test_learn_processes import ALONE, CASES, classify, run
+from tests.learn.test_processes import ALONE, CASES, classify, run
 
 def work(fabric, folder):
     faulthandler.dump_traceback_later(230, exit=True)  # a process that waits for ever is a fault

@@ -28,7 +28,7 @@ SCRIPT = """
 import os, signal, sys
 import torch._dynamo  # what the first optimizer imports: once, not in every child
 from crowdwise.learn.training import checkpoint
-from tests.unit.test_learn_resume import METHODS, run
+from tests.learn.test_resume import METHODS, run
 
 write = checkpoint.write
 def write_and_die(folder, name, tensors, facts):

@@ -5,9 +5,9 @@ from __future__ import annotations
 import json
 
 import pytest
-from benchmarks import ROOT
 
 import crowdwise as cw
+from benchmarks import ROOT
 from crowdwise.io.formats import FORMATS
 
 FOLDER = ROOT / "tests" / "written"
