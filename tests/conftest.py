@@ -5,10 +5,10 @@ from __future__ import annotations
 import hypothesis
 import numpy as np
 import pytest
-from benchmarks import found_data
 from hypothesis import strategies as st
 
 import crowdwise as cw
+from benchmarks import found_data
 
 # Some methods refuse most small crowds (two classes only, shared tasks only): many examples are left out for them.
 _patient = [hypothesis.HealthCheck.filter_too_much]

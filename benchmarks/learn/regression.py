@@ -16,7 +16,7 @@ import polars as pl
 import torch
 
 from crowdwise.aggregate.registry import LEARNERS
-from crowdwise.kinds.numbers import number_votes
+from crowdwise.kinds.numbers.votes import number_votes
 from crowdwise.learn import CrowdRegressor
 from crowdwise.learn.numbers.crowd import NumberCrowd, Units
 from crowdwise.learn.numbers.lines import Lines, settle, truth

@@ -17,7 +17,7 @@ from typing import Any
 import numpy as np
 import torch
 
-from crowdwise.kinds.classes import Annotations
+from crowdwise.kinds.classes.annotations import Annotations
 from crowdwise.learn import Crowd, CrowdBatch, CrowdData, CrowdMethod, CrowdModel, Output, train
 from crowdwise.learn.methods.ccem import CCEM
 from crowdwise.learn.methods.deep_em.agg_net import AggNet

@@ -7,7 +7,7 @@ import numpy as np
 from crowdwise.maths import numbers
 from crowdwise.maths.numbers import Rows
 from crowdwise.maths.numbers.intervals import gaussian_interval, gold_margin, interval
-from crowdwise.simulate.numbers import number_crowd
+from crowdwise.simulate.numbers.draw import number_crowd
 
 from .accuracy import METHODS, fit
 from .sets import SETS, load

@@ -17,7 +17,7 @@ from collections import Counter
 import numpy as np
 
 import crowdwise as cw
-from crowdwise.simulate.numbers import number_crowd
+from crowdwise.simulate.numbers.draw import number_crowd
 from crowdwise.workers.flags import rates_of
 from crowdwise.workers.numbers.flags import NUMBER_FLAGS
 

@@ -18,10 +18,10 @@ __version__ = "0.1.0"
 
 # name -> module. Looked up when first asked for: `import crowdwise` stays quick and imports no numba.
 _HOMES = {
-    "Annotations": "kinds.classes",
+    "Annotations": "kinds.classes.annotations",
     "Votes": "core.votes",
     "Run": "io.run_folder",
-    "number_votes": "kinds.numbers",
+    "number_votes": "kinds.numbers.votes",
     "Result": "core.result",
     "Ledger": "core.ledger",
     "read": "io.read",
@@ -119,8 +119,8 @@ if TYPE_CHECKING:
     from .io.read import read, read_truth
     from .io.reading import Reading, read_all
     from .io.run_folder import Run
-    from .kinds.classes import Annotations
-    from .kinds.numbers import number_votes
+    from .kinds.classes.annotations import Annotations
+    from .kinds.numbers.votes import number_votes
     from .scoring import tasks
     from .scoring.calibrate import calibrate
     from .scoring.compare import Comparison, compare

@@ -10,7 +10,7 @@ import pytest
 
 from crowdwise.maths import numbers
 from crowdwise.maths.numbers import Rows
-from crowdwise.simulate.numbers import number_crowd
+from crowdwise.simulate.numbers.draw import number_crowd
 
 METHODS = {
     name: getattr(numbers, name)

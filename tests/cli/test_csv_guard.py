@@ -8,9 +8,9 @@ import re
 
 import numpy as np
 import pytest
-from benchmarks import ROOT
 
 import crowdwise as cw
+from benchmarks import ROOT
 from crowdwise.io.export import write_votes
 from crowdwise.io.reading import Reading
 

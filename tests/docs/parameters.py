@@ -7,7 +7,6 @@ from collections.abc import Iterable
 from pathlib import Path
 
 from benchmarks import ROOT
-
 from crowdwise.aggregate import registry
 from crowdwise.core.params import Param, of
 from crowdwise.core.paramtext import describe, shown

@@ -18,9 +18,9 @@ import sys
 from pathlib import Path
 
 import pytest
-from benchmarks import ROOT
 
 import crowdwise
+from benchmarks import ROOT
 
 PAGES = sorted([ROOT / "README.md", *(ROOT / "docs").rglob("*.md")])
 BLOCK = re.compile(r"^```(python|console)\n(.*?)^```", re.S | re.M)

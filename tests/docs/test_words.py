@@ -7,6 +7,7 @@ from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
+
 from benchmarks import ROOT
 
 # Word (a regular expression) and what to write instead.

@@ -7,9 +7,9 @@ import warnings
 
 import numpy as np
 import pytest
-from benchmarks import ROOT
 
 import crowdwise as cw
+from benchmarks import ROOT
 from crowdwise.maths import agreement as chance
 from crowdwise.workers import agreement, krippendorff_alpha, pair_table
 

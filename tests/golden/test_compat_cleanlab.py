@@ -7,9 +7,9 @@ import sys
 
 import numpy as np
 import pytest
-from benchmarks import ROOT, found_data
 
 import crowdwise as cw
+from benchmarks import ROOT, found_data
 from crowdwise.compat.cleanlab import get_label_quality_multiannotator
 
 PEER = ROOT / ".venvs" / "cleanlab" / ("Scripts/python.exe" if sys.platform == "win32" else "bin/python")

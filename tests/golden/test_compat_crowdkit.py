@@ -13,6 +13,7 @@ import sys
 from unittest.mock import ANY
 
 import pytest
+
 from benchmarks import ROOT, found_data
 
 from . import compat_cases, signatures

@@ -55,3 +55,9 @@ def test_a_stranger_can_read_it():
         n = len(list(folder.glob("*.py")))
         assert n <= 20, f"{folder.relative_to(SRC)} has {n} files"
         assert len(folder.relative_to(SRC).parts) <= 3
+
+
+def test_tests_mirror_the_rooms():
+    tests = SRC.parents[1] / "tests"
+    for name in sorted(set(RANK)):
+        assert list((tests / name).glob("test_*.py")), f"tests/{name} has no tests"

@@ -10,10 +10,10 @@ import pytest
 
 torch = pytest.importorskip("torch")
 
-from benchmarks import ROOT  # noqa: E402
 from torch import nn  # noqa: E402
 from torch.utils.data import Dataset  # noqa: E402
 
+from benchmarks import ROOT  # noqa: E402
 from crowdwise.aggregate import registry  # noqa: E402
 from crowdwise.learn import Crowd, CrowdData, CrowdModel, train  # noqa: E402
 from crowdwise.learn.optimizers import make_optimizers  # noqa: E402

@@ -15,8 +15,8 @@ from random import Random
 
 import numpy as np
 import pytest
-from benchmarks import ROOT
 
+from benchmarks import ROOT
 from crowdwise.cli import main
 
 from ..mutations import mutate

@@ -14,7 +14,7 @@ torch = pytest.importorskip("torch")
 
 import crowdwise as cw  # noqa: E402
 from crowdwise.aggregate import registry  # noqa: E402
-from crowdwise.kinds.numbers import number_votes  # noqa: E402
+from crowdwise.kinds.numbers.votes import number_votes  # noqa: E402
 from crowdwise.learn import CrowdClassifier, CrowdData, CrowdModel, CrowdRegressor, NumberCrowd, make_net  # noqa: E402
 from crowdwise.learn.fitting import method_class  # noqa: E402
 from crowdwise.learn.numbers.crowd import Units, pulled_in  # noqa: E402

@@ -10,7 +10,7 @@ from scipy.stats import norm
 
 from crowdwise.maths import numbers
 from crowdwise.maths.numbers import Rows, apply, row_loglik, without_own
-from crowdwise.simulate.numbers import number_crowd
+from crowdwise.simulate.numbers.draw import number_crowd
 
 METHODS = {
     name: getattr(numbers, name)

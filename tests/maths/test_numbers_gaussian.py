@@ -13,7 +13,7 @@ from crowdwise.maths.numbers import Rows
 from crowdwise.maths.numbers.gaussians.gaussian import Workers, step
 from crowdwise.maths.numbers.gaussians.passes import Message, Space, accumulate
 from crowdwise.maths.numbers.gaussians.precision import Precision
-from crowdwise.simulate.numbers import number_crowd
+from crowdwise.simulate.numbers.draw import number_crowd
 
 
 def planted(seed=0, tasks=40, workers=8, per_task=4, **options):

@@ -12,7 +12,7 @@ from crowdwise.maths import numbers
 from crowdwise.maths.numbers import Rows
 from crowdwise.maths.numbers.intervals import gaussian_interval
 from crowdwise.maths.numbers.picture.quality import quality
-from crowdwise.simulate.numbers import number_crowd
+from crowdwise.simulate.numbers.draw import number_crowd
 
 
 def planted(seed, tasks=1600, workers=40, per_task=5, **options):

@@ -12,8 +12,8 @@ import pytest
 import crowdwise as cw
 from crowdwise.report import text
 from crowdwise.report.numbers.charts import edges_of, histogram
-from crowdwise.scoring.number_tasks import doubtful
-from crowdwise.simulate.numbers import number_crowd
+from crowdwise.scoring.numbers.tasks import doubtful
+from crowdwise.simulate.numbers.draw import number_crowd
 
 from .payloads import PAYLOADS
 from .reading import Page

@@ -12,7 +12,7 @@ from crowdwise.maths.numbers import Rows
 from crowdwise.maths.numbers.intervals import conformal_margin, gaussian_interval, gold_margin, interval
 from crowdwise.maths.numbers.picture.reliability import reliability
 from crowdwise.maths.numbers.picture.scores import scores
-from crowdwise.simulate.numbers import number_crowd
+from crowdwise.simulate.numbers.draw import number_crowd
 
 
 def planted(seed=0, tasks=60, workers=10, per_task=4, **options):

@@ -7,7 +7,7 @@ import polars as pl
 import pytest
 
 import crowdwise as cw
-from crowdwise.simulate.numbers import number_crowd
+from crowdwise.simulate.numbers.draw import number_crowd
 from crowdwise.workers.numbers.speed import speed
 
 

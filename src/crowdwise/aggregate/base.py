@@ -14,8 +14,8 @@ import numpy.typing as npt
 from ..core.errors import DataError, IdentifiabilityWarning, ParameterError
 from ..core.result import Result, versions
 from ..engine.em import Callback
-from ..kinds.class_estimate import class_result
-from ..kinds.classes import Annotations, as_annotations
+from ..kinds.classes.annotations import Annotations, as_annotations
+from ..kinds.classes.estimate import class_result
 from .cost import check_size
 from .gold import Gold, as_gold
 from .method import Method

@@ -10,7 +10,7 @@ import warnings
 from collections.abc import Callable, Sequence
 
 from ..core.errors import CostWarning, DataError
-from ..kinds.classes import Annotations
+from ..kinds.classes.annotations import Annotations
 from . import registry
 
 # A posterior larger than this is almost always a wrong column, not a wish.

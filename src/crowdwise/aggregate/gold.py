@@ -12,7 +12,7 @@ import polars as pl
 from ..core.errors import DataError
 from ..core.truth import place_gold, truth_table
 from ..core.vocabulary import lookup, quote, spelt_like
-from ..kinds.classes import Annotations
+from ..kinds.classes.annotations import Annotations
 
 F8 = npt.NDArray[np.float64]
 

@@ -12,9 +12,9 @@ import polars as pl
 from ..core.errors import DataError, ParameterError
 from ..core.result import Result
 from ..core.vocabulary import Codes, lookup, quote, widened
-from ..kinds.class_answers import Classes
-from ..kinds.class_estimate import ClassPosterior, ClassWorkers
-from ..kinds.classes import Annotations
+from ..kinds.classes.annotations import Annotations
+from ..kinds.classes.answers import Classes
+from ..kinds.classes.estimate import ClassPosterior, ClassWorkers
 from ..maths.order import order_by
 from ..maths.temperature import soften
 from .models import ConfusionTable, VoteWeights

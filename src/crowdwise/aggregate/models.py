@@ -11,7 +11,7 @@ import polars as pl
 from ..core.model import Model
 from ..core.result import Result
 from ..core.vocabulary import lookup
-from ..kinds.classes import Annotations
+from ..kinds.classes.annotations import Annotations
 from ..maths.kernels import Workspace, em_pass
 from ..maths.logspace import normalise_rows
 from . import registry

@@ -16,7 +16,7 @@ import polars as pl
 from ..core.errors import DataError, LedgerWarning
 from ..core.result import Result
 from ..core.vocabulary import as_series, lookup, quote
-from ..kinds.classes import Annotations
+from ..kinds.classes.annotations import Annotations
 
 F8 = npt.NDArray[np.float64]
 

@@ -13,7 +13,7 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
-from ..kinds.classes import Annotations
+from ..kinds.classes.annotations import Annotations
 from .gold import Gold
 
 F8 = npt.NDArray[np.float64]

@@ -16,7 +16,7 @@ import numpy as np
 import numpy.typing as npt
 
 from ..engine.selection import shrunk
-from ..kinds.classes import Annotations
+from ..kinds.classes.annotations import Annotations
 from ..maths.kernels import EMPass, Workspace, em_pass, stats_of
 from ..maths.logspace import shares
 from ..maths.skill import Skill, widest, worker_skill

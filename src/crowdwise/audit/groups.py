@@ -8,7 +8,7 @@ import numpy as np
 import numpy.typing as npt
 
 from ..aggregate.dependence.find_groups import find_groups
-from ..kinds.classes import Annotations
+from ..kinds.classes.annotations import Annotations
 
 I8 = npt.NDArray[np.int64]
 

@@ -18,7 +18,7 @@ import numpy.typing as npt
 from ..aggregate.spectral.mmsr import MMSR
 from ..aggregate.spectral.rank_one import skill_of
 from ..core.errors import ParameterError
-from ..kinds.classes import Annotations
+from ..kinds.classes.annotations import Annotations
 from ..maths import moments
 from ..maths.discovery import adjusted
 from ..maths.factors.lowrank import complete

@@ -14,7 +14,7 @@ from .terminal import counting, naming, print_json, print_table, say, tell_ledge
 from .vote_options import USUAL, Asked, reads_votes
 
 if TYPE_CHECKING:
-    from ..kinds.classes import Annotations
+    from ..kinds.classes.annotations import Annotations
 
 # Below so many annotations × methods, starting processes takes longer than it saves.
 _SMALL = 200_000

@@ -14,7 +14,7 @@ from .terminal import naming, print_json, print_table, say, tell_ledger
 from .vote_options import USUAL, Asked, reads_votes
 
 if TYPE_CHECKING:
-    from ..kinds.classes import Annotations
+    from ..kinds.classes.annotations import Annotations
     from ..learn.classifier import CrowdClassifier
     from ..learn.regressor import CrowdRegressor
 

@@ -12,7 +12,7 @@ if TYPE_CHECKING:
     import polars as pl
 
     from ..core.votes import Votes
-    from ..kinds.numbers import Numbers
+    from ..kinds.numbers.votes import Numbers
     from ..learn.regressor import CrowdRegressor
 
 

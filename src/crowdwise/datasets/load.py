@@ -20,7 +20,7 @@ import polars as pl
 
 from ..core.errors import DataError, LedgerWarning, ParameterError
 from ..io.read import read, read_truth
-from ..kinds.classes import Annotations
+from ..kinds.classes.annotations import Annotations
 from .catalogue import CATALOGUE, FAMILIES, Card
 
 VARIABLE = "CROWDWISE_DATA"

@@ -20,7 +20,7 @@ from typing import Generic, Protocol, TypeVar
 import numpy as np
 import numpy.typing as npt
 
-from ..kinds.classes import Annotations
+from ..kinds.classes.annotations import Annotations
 from ..maths.kernels import EMPass, Stats, Workspace
 from .squarem import extrapolate
 

@@ -22,7 +22,7 @@ import numpy as np
 import numpy.typing as npt
 
 from ..core.errors import CrowdwiseWarning, DataError, ParameterError
-from ..kinds.classes import Annotations
+from ..kinds.classes.annotations import Annotations
 from ..maths.kernels import Workspace, stats_of
 from ..maths.ties import tie_shares
 from .thin import BLOCK, ThinReading, is_thin

@@ -14,7 +14,7 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
-from ..kinds.classes import Annotations
+from ..kinds.classes.annotations import Annotations
 
 F8 = npt.NDArray[np.float64]
 I8 = npt.NDArray[np.int64]

@@ -10,7 +10,7 @@ import numpy as np
 
 from ..core.errors import DataError, ParameterError
 from ..core.faults import first_line
-from ..kinds.classes import Annotations
+from ..kinds.classes.annotations import Annotations
 from .npz import FAULTS, read_npy
 from .sources import open_source, starts_with
 

@@ -10,8 +10,8 @@ import numpy.typing as npt
 from ..core.votes import Votes
 
 if TYPE_CHECKING:
-    from .classes import Annotations
-    from .numbers import Numbers
+    from .classes.annotations import Annotations
+    from .numbers.votes import Numbers
 
 
 def common(votes: Votes[Any]) -> dict[str, Any]:

@@ -20,7 +20,7 @@ from ..core.params import Count, Whole, check_given
 from ..core.result import Result
 from ..core.rules import AtLeast, Below
 from ..core.vocabulary import lookup, quote
-from ..kinds.classes import Annotations
+from ..kinds.classes.annotations import Annotations
 from .estimator import not_fitted
 from .feeding.crowd import Crowd
 from .feeding.data import CrowdData, FeatureError, as_features

@@ -10,8 +10,8 @@ import torch
 from torch import Tensor
 
 from ..core.result import Result, versions
-from ..kinds.class_estimate import class_result
-from ..kinds.classes import Annotations
+from ..kinds.classes.annotations import Annotations
+from ..kinds.classes.estimate import class_result
 from ..maths.skill import worker_skill
 from .feeding.crowd import Crowd
 from .feeding.data import CrowdData

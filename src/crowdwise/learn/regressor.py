@@ -20,7 +20,7 @@ from ..core.params import Count, Whole, check_given
 from ..core.result import Result
 from ..core.rules import AtLeast, Below
 from ..core.vocabulary import lookup, quote
-from ..kinds.numbers import PART
+from ..kinds.numbers.votes import PART
 from .estimator import not_fitted
 from .feeding.crowd import Rows
 from .feeding.data import CrowdData, FeatureError, as_features
@@ -48,7 +48,7 @@ class CrowdRegressor(Fitting):
     `refit=True` trains again on all tasks for that many epochs.
 
     >>> import numpy as np
-    >>> from crowdwise.kinds.numbers import number_votes
+    >>> from crowdwise import number_votes
     >>> x = np.linspace(-1, 1, 40)[:, None]
     >>> votes = number_votes(np.repeat(np.arange(40), 2), ["ann", "bob"] * 40, np.repeat(5 * x[:, 0], 2) + [0, 1] * 40)
     >>> fitted = CrowdRegressor("linear", "gaussian_net", epochs=200, lr=0.03, validation=0).fit(x, votes)

@@ -9,7 +9,7 @@ import numpy as np
 from torch import nn
 
 from ..core.vocabulary import quote
-from ..kinds.classes import Annotations
+from ..kinds.classes.annotations import Annotations
 from .feeding.crowd import Crowd
 from .trained import Store, Stored, put_together
 from .training.history import History

@@ -11,7 +11,7 @@ from torch import Tensor, nn
 
 from ..core.errors import ParameterError
 from ..core.result import Result
-from ..kinds.classes import Annotations
+from ..kinds.classes.annotations import Annotations
 from .feeding.batch import CrowdBatch
 from .feeding.crowd import Crowd
 from .simplex import log_mean

@@ -9,7 +9,7 @@ import numpy as np
 from markupsafe import Markup
 
 from ..core.votes import Votes
-from ..kinds.classes import Annotations
+from ..kinds.classes.annotations import Annotations
 from ..scoring.evaluate import SCORES, Evaluation
 
 # Rows of annotations, classes in a list, and classes in a confusion matrix that are shown.

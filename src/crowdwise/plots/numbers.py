@@ -13,7 +13,7 @@ from ..aggregate.numbers.gold import number_truth
 from ..core.errors import DataError, ParameterError
 from ..core.result import Result
 from ..core.vocabulary import lookup
-from ..kinds.number_estimate import NumberEstimate, NumberWorkers
+from ..kinds.numbers.estimate import NumberEstimate, NumberWorkers
 from ..scoring.evaluate import ALL_GOLD
 from . import TASKS, WORKERS, axes, name_of
 from .notebook import table

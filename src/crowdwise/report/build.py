@@ -10,7 +10,7 @@ import numpy as np
 import polars as pl
 
 from ..core.result import Result
-from ..kinds.classes import Annotations
+from ..kinds.classes.annotations import Annotations
 from ..maths.agreement import Level
 from ..scoring import tasks
 from ..scoring.needs import needs

@@ -11,7 +11,7 @@ from markupsafe import Markup
 
 from ..aggregate.gold import as_gold
 from ..core.result import Result
-from ..kinds.classes import Annotations
+from ..kinds.classes.annotations import Annotations
 from ..scoring.bins import bins
 from ..scoring.evaluate import Evaluation, evaluate
 from ..scoring.tasks import suspected_gold

@@ -8,7 +8,7 @@ from typing import Any
 import polars as pl
 
 from ..core.result import Result
-from ..kinds.classes import Annotations
+from ..kinds.classes.annotations import Annotations
 from ..maths.agreement import Level
 from .build import View, build
 from .page import fragment

@@ -10,7 +10,7 @@ import polars as pl
 from markupsafe import Markup
 
 from ..core.result import Result
-from ..kinds.classes import Annotations
+from ..kinds.classes.annotations import Annotations
 from ..workers.study import Study
 from . import charts
 from .svg import NOTHING

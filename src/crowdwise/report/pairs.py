@@ -12,7 +12,7 @@ import polars as pl
 from markupsafe import Markup
 
 from ..core.result import Result
-from ..kinds.classes import Annotations
+from ..kinds.classes.annotations import Annotations
 from ..workers.flags import Flag
 from ..workers.pairs import pair_table
 from . import svg

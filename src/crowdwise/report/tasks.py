@@ -9,7 +9,7 @@ import numpy as np
 import polars as pl
 from markupsafe import Markup
 
-from ..kinds.classes import Annotations
+from ..kinds.classes.annotations import Annotations
 from . import svg
 from .text import enough, shown
 

@@ -12,7 +12,7 @@ import polars as pl
 from markupsafe import Markup
 
 from ..core.result import Result
-from ..kinds.classes import Annotations
+from ..kinds.classes.annotations import Annotations
 from ..scoring.evaluate import Evaluation
 from ..scoring.needs import SAFE, Needs
 from ..scoring.outlook import outlook

@@ -10,7 +10,7 @@ import numpy as np
 import polars as pl
 from markupsafe import Markup
 
-from ..kinds.classes import Annotations
+from ..kinds.classes.annotations import Annotations
 from ..workers.flags import Flag, false_alarms_in_words
 from ..workers.ranking import best_first
 from ..workers.studied import Studied

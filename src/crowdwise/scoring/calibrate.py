@@ -16,8 +16,8 @@ from ..aggregate.gold import Gold, as_gold
 from ..core.errors import CrowdwiseWarning, DataError, ParameterError
 from ..core.result import Result
 from ..engine.selection import readings, splits
-from ..kinds.class_estimate import ClassPosterior
-from ..kinds.classes import Annotations
+from ..kinds.classes.annotations import Annotations
+from ..kinds.classes.estimate import ClassPosterior
 from ..maths.temperature import best_temperature, soften
 
 F8 = npt.NDArray[np.float64]

@@ -19,7 +19,7 @@ from ..core.truth import truth_table
 from ..core.vocabulary import lookup
 from ..core.votes import Votes
 from ..io.csv.folder import write_tables
-from ..kinds.classes import Annotations, as_annotations
+from ..kinds.classes.annotations import Annotations, as_annotations
 from . import compare_shown
 from .contest import Contest, Entry, Watch, run_all
 from .evaluate import ALL_GOLD

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections import Counter
 from typing import TYPE_CHECKING, Any
 
-from ..kinds.classes import Annotations
+from ..kinds.classes.annotations import Annotations
 from .scored import Table
 
 if TYPE_CHECKING:

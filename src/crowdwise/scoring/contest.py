@@ -20,7 +20,7 @@ from ..aggregate.cost import too_dear
 from ..core.errors import CrowdwiseError, CrowdwiseWarning
 from ..core.result import Result
 from ..engine.selection import held_out
-from ..kinds.classes import Annotations
+from ..kinds.classes.annotations import Annotations
 from .evaluate import Evaluation, evaluate
 
 # Called with how many methods are done, of how many, and the one that is waited for.

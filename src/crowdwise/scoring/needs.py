@@ -24,7 +24,7 @@ import numpy.typing as npt
 import polars as pl
 
 from ..core.result import Result
-from ..kinds.classes import Annotations
+from ..kinds.classes.annotations import Annotations
 from ..maths.logspace import normalise_rows
 
 F8 = npt.NDArray[np.float64]

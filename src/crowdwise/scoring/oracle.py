@@ -19,7 +19,7 @@ from ..aggregate.gold import Gold, as_gold
 from ..core.errors import DataError
 from ..core.result import Result
 from ..core.vocabulary import as_series, lookup, quote
-from ..kinds.classes import Annotations
+from ..kinds.classes.annotations import Annotations
 from ..maths.kernels import Workspace, em_pass
 
 F8 = npt.NDArray[np.float64]

@@ -8,8 +8,8 @@ import numpy as np
 
 from ..core.result import Result
 from ..core.votes import Votes
-from ..kinds.classes import Annotations
-from ..kinds.number_estimate import NumberEstimate
+from ..kinds.classes.annotations import Annotations
+from ..kinds.numbers.estimate import NumberEstimate
 from .needs import needs
 from .outlook import outlook
 

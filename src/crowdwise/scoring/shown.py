@@ -5,7 +5,7 @@ from __future__ import annotations
 import numpy as np
 
 from ..core.result import Result
-from ..kinds.number_estimate import NumberEstimate
+from ..kinds.numbers.estimate import NumberEstimate
 from .outlook import outlook
 from .scored import Table
 

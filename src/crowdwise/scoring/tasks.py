@@ -16,7 +16,7 @@ import polars as pl
 from ..aggregate.gold import as_gold
 from ..core.errors import DataError
 from ..core.result import Result
-from ..kinds.classes import Annotations
+from ..kinds.classes.annotations import Annotations
 from ..maths.ties import TOLERANCE
 from .needs import EXPERT, FEWEST, RIDDLE, SAFE, TIMES, VOTE, Needs, needs
 

@@ -22,7 +22,7 @@ from .groups import (
     Setting,
     TwoCoin,
 )
-from .number_scenarios import NUMBER_SCENARIOS, NumberScenario, PlantedNumbers
+from .numbers.scenarios import NUMBER_SCENARIOS, NumberScenario, PlantedNumbers
 from .planted import Crowd
 from .scenarios import SCENARIOS, Scenario, scenario
 

@@ -13,7 +13,7 @@ from ..core.ledger import Ledger
 from ..core.params import Count, NonNegative, Share, Whole, check_given
 from ..core.rules import AtLeast
 from ..core.vocabulary import Codes, as_series, sorted_vocabulary
-from ..kinds.classes import Annotations
+from ..kinds.classes.annotations import Annotations
 from .assignment import Assignment, Pairs
 from .groups import F8, Group, Setting
 from .planted import Crowd

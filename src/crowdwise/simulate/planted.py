@@ -11,7 +11,7 @@ import polars as pl
 
 from ..core.errors import unwritable
 from ..core.vocabulary import Codes
-from ..kinds.classes import Annotations
+from ..kinds.classes.annotations import Annotations
 
 F8 = npt.NDArray[np.float64]
 FILES = ("labels.csv", "truth.csv", "workers.csv", "features.npz")

@@ -14,7 +14,7 @@ from .assignment import Assignment, HeavyTailed, MissingAtRandom, PerTask, Regul
 from .attacks import Adversary, Colluder, Constant, Copier, Guesser
 from .draw import crowd
 from .groups import ClassCoins, DirichletConfusion, Group, HammerSpammer, OneCoin, PairwiseFlipper, TwoCoin
-from .number_scenarios import NUMBER_SCENARIOS, NumberScenario
+from .numbers.scenarios import NUMBER_SCENARIOS, NumberScenario
 from .planted import Crowd
 
 

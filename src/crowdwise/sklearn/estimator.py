@@ -11,7 +11,7 @@ import numpy.typing as npt
 from ..aggregate.registry import DEFAULT, method
 from ..core.errors import MissingDependencyError
 from ..core.result import Result
-from ..kinds.classes import Annotations
+from ..kinds.classes.annotations import Annotations
 from ..maths.ties import winners
 from .shapes import InputError, Wide, dress, dress_proba, is_long
 

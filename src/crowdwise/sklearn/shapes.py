@@ -9,7 +9,7 @@ import numpy as np
 import numpy.typing as npt
 
 from ..core.errors import DataError
-from ..kinds.classes import Annotations
+from ..kinds.classes.annotations import Annotations
 
 F8 = npt.NDArray[np.float64]
 

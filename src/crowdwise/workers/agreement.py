@@ -17,7 +17,7 @@ import polars as pl
 
 from ..core.errors import DataError, ParameterError
 from ..core.vocabulary import quote
-from ..kinds.classes import Annotations
+from ..kinds.classes.annotations import Annotations
 from ..maths import agreement as chance
 from ..maths.agreement import LEVELS, Level, Sums
 from ..maths.bootstrap import MAX_BLOCKS, bootstrap_interval, random_blocks

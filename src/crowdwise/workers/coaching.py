@@ -11,7 +11,7 @@ import numpy as np
 import numpy.typing as npt
 
 from ..core.result import Result
-from ..kinds.classes import Annotations
+from ..kinds.classes.annotations import Annotations
 from ..maths.skill import PRIOR_STRENGTH, effective_n
 from .confusions import cells_of
 from .flags import Flag, examples

@@ -10,7 +10,7 @@ import numpy.typing as npt
 import polars as pl
 
 from ..core.result import Result
-from ..kinds.classes import Annotations
+from ..kinds.classes.annotations import Annotations
 from ..maths.skill import Skill, effective_n, share_interval
 from .judgement import Judgement
 

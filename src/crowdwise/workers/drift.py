@@ -15,7 +15,7 @@ import polars as pl
 
 from ..core.errors import DataError
 from ..core.result import Result
-from ..kinds.classes import Annotations
+from ..kinds.classes.annotations import Annotations
 from ..maths.discovery import adjusted
 from .flags import Flag, examples
 from .judgement import Judgement

@@ -17,7 +17,7 @@ import numpy.typing as npt
 from ..aggregate.models import ConfusionTable
 from ..core.errors import DataError
 from ..core.result import Result
-from ..kinds.classes import Annotations
+from ..kinds.classes.annotations import Annotations
 from .suspicion import Suspicion, suspicion
 
 F8 = npt.NDArray[np.float64]

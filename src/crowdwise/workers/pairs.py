@@ -11,7 +11,7 @@ import numpy.typing as npt
 import polars as pl
 
 from ..core.errors import CostWarning
-from ..kinds.classes import Annotations
+from ..kinds.classes.annotations import Annotations
 from ..maths import agreement as chance
 from ..maths.moments import Pairs, SparsePairs, rows_that_meet, sparse_pairs
 from .coefficient import Coefficient

@@ -14,7 +14,7 @@ import polars as pl
 
 from ..aggregate.gold import as_gold
 from ..core.result import Result
-from ..kinds.classes import Annotations
+from ..kinds.classes.annotations import Annotations
 from ..maths import information as channel
 from ..maths.skill import effective_n
 from .dependence.scores import spammer_scores

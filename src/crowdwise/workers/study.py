@@ -12,7 +12,7 @@ from ..aggregate.cost import too_thin
 from ..core.errors import DataError
 from ..core.result import Result
 from ..core.votes import Votes
-from ..kinds.classes import Annotations
+from ..kinds.classes.annotations import Annotations
 from ..maths.agreement import Level
 from ..scoring.scored import Table
 from ..scoring.tasks import contested

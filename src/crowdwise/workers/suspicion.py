@@ -20,7 +20,7 @@ import numpy as np
 import numpy.typing as npt
 from scipy.special import gammaln
 
-from ..kinds.classes import Annotations
+from ..kinds.classes.annotations import Annotations
 from ..maths.dirichlet import log_evidence, log_mean
 from ..maths.logspace import normalise_rows
 

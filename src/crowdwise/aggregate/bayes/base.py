@@ -18,7 +18,7 @@ import numpy.typing as npt
 
 from ...core.rules import AtLeast
 from ...engine.em import Fit
-from ...kinds.classes import Annotations
+from ...kinds.classes.annotations import Annotations
 from ...maths.dirichlet import divergence, log_mean
 from ...maths.kernels import Stats
 from ..base import Run, Solution

@@ -19,7 +19,7 @@ import numpy.typing as npt
 from ...core.errors import DataError
 from ...core.params import Count, NonNegative, Positive, PositiveShare
 from ...core.rules import Between
-from ...kinds.classes import Annotations
+from ...kinds.classes.annotations import Annotations
 from ...maths import nodes as priors
 from ...maths.messages import Beliefs, Edges, Nodes, propagate
 from ..base import Aggregator, Run, Solution

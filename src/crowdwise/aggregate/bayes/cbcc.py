@@ -19,7 +19,7 @@ from scipy.special import digamma, gammaln
 
 from ...core.params import Count, NonNegative, Positive
 from ...engine.em import Shards, run
-from ...kinds.classes import Annotations
+from ...kinds.classes.annotations import Annotations
 from ...maths.dirichlet import divergence, log_mean
 from ...maths.kernels import Stats
 from ...maths.logspace import normalise_rows

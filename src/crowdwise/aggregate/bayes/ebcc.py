@@ -21,7 +21,7 @@ from ...core.errors import DataError
 from ...core.params import Count, Positive
 from ...core.result import Result
 from ...engine.em import Fit, Shards, best_of, run
-from ...kinds.classes import Annotations
+from ...kinds.classes.annotations import Annotations
 from ...maths.dirichlet import divergence, log_mean
 from ...maths.kernels import EMPass, Stats, Workspace
 from ...maths.kernels.subtypes import subtype_pass, subtype_stats

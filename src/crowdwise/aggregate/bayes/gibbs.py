@@ -19,7 +19,7 @@ import numpy.typing as npt
 
 from ...core.errors import DataError, ParameterError
 from ...core.params import Count, Whole
-from ...kinds.classes import Annotations
+from ...kinds.classes.annotations import Annotations
 from ...maths.kernels import Workspace, stats_of
 from ..base import Aggregator, Run, Solution
 from ..gold import Gold

@@ -19,7 +19,7 @@ import numpy.typing as npt
 
 from ...core.errors import ParameterError
 from ...core.rules import Proportions
-from ...kinds.classes import Annotations
+from ...kinds.classes.annotations import Annotations
 from ...maths.dirichlet import divergence, log_mean
 from ..base import Run, Solution
 from ..confusion.base import ConfusionAggregator, ConfusionModel

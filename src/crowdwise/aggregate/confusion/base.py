@@ -19,7 +19,7 @@ import numpy.typing as npt
 
 from ...core.params import Count, NonNegative
 from ...engine.em import Fit, Shards, best_of, run
-from ...kinds.classes import Annotations
+from ...kinds.classes.annotations import Annotations
 from ...maths.kernels import EMPass, Stats, Workspace, em_pass, stats_of
 from ...maths.logspace import log_sum, shares_in_place
 from ..base import Aggregator, Run, Solution

@@ -16,7 +16,7 @@ import numpy as np
 import numpy.typing as npt
 
 from ...core.params import NonNegative, Positive
-from ...kinds.classes import Annotations
+from ...kinds.classes.annotations import Annotations
 from .base import ConfusionAggregator, ConfusionModel
 from .one_coin import coin_density, coin_matrix
 

@@ -16,7 +16,7 @@ import numpy as np
 import numpy.typing as npt
 
 from ...core.params import MethodName, NonNegative
-from ...kinds.classes import Annotations
+from ...kinds.classes.annotations import Annotations
 from ..gold import Gold
 from ..registry import card
 from .base import ConfusionAggregator, ConfusionModel, posterior_by

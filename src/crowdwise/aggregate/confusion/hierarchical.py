@@ -26,7 +26,7 @@ import numpy.typing as npt
 from ...core.params import Count, NonNegative, Positive, PositiveShare, Share
 from ...core.rules import Above
 from ...engine.em import Shards, run
-from ...kinds.classes import Annotations
+from ...kinds.classes.annotations import Annotations
 from ...maths.dirichlet import best_strength, update_mean
 from ...maths.kernels import Stats
 from ..base import Aggregator, Run, Solution

@@ -18,7 +18,7 @@ import numpy.typing as npt
 
 from ...core.params import Count, NonNegative, Positive
 from ...engine.em import Fit, Shards, run
-from ...kinds.classes import Annotations
+from ...kinds.classes.annotations import Annotations
 from ...maths.logspace import shares
 from ..base import Aggregator, Run, Solution
 from ..gold import Gold

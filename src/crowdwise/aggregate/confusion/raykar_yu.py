@@ -21,7 +21,7 @@ from scipy.special import gammaln
 
 from ...core.params import Count, NonNegative, Positive
 from ...engine.em import Shards, run
-from ...kinds.classes import Annotations
+from ...kinds.classes.annotations import Annotations
 from ..base import Aggregator, Run, Solution
 from ..gold import Gold
 from .base import ConfusionModel, Params, in_rounds, vote_shares

@@ -17,7 +17,7 @@ import numpy.typing as npt
 
 from ...core.params import Positive
 from ...core.rules import Above, Below
-from ...kinds.classes import Annotations
+from ...kinds.classes.annotations import Annotations
 from ...maths.logspace import normalise_rows
 from ..gold import Gold
 from .base import ConfusionAggregator, ConfusionModel

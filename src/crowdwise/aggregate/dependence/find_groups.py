@@ -22,8 +22,8 @@ import numpy as np
 import numpy.typing as npt
 import polars as pl
 
-from ...kinds.class_answers import Classes
-from ...kinds.classes import Annotations
+from ...kinds.classes.annotations import Annotations
+from ...kinds.classes.answers import Classes
 from ...maths.discovery import adjusted
 from ...maths.logspace import segment_sum
 from ...maths.ties import tie_shares

@@ -24,7 +24,7 @@ from ...core.result import Result
 from ...core.rules import Note
 from ...core.vocabulary import as_series, lookup, quote
 from ...engine.em import Shards, run
-from ...kinds.classes import Annotations
+from ...kinds.classes.annotations import Annotations
 from ...maths.kernels import Workspace, stats_of
 from ..base import Aggregator, Run, Solution
 from ..gold import Gold

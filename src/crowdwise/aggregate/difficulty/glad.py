@@ -23,7 +23,7 @@ from ...core.result import Result
 from ...core.rules import Between
 from ...core.vocabulary import lookup
 from ...engine.ascent import Point, climb
-from ...kinds.classes import Annotations
+from ...kinds.classes.annotations import Annotations
 from ...maths.ability import ability_pass
 from ..base import Aggregator, Run, Solution
 from ..confusion.one_coin import coin_matrix

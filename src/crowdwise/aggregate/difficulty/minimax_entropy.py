@@ -23,7 +23,7 @@ from ...core.params import Count, NonNegative, Positive
 from ...core.result import Result
 from ...core.vocabulary import lookup
 from ...engine.ascent import Point, climb
-from ...kinds.classes import Annotations
+from ...kinds.classes.annotations import Annotations
 from ...maths.logspace import normalise_rows
 from ...maths.minimax import minimax_pass
 from ..base import Aggregator, Run, Solution

@@ -28,7 +28,7 @@ from ...core.errors import ParameterError
 from ...core.params import MethodNames, Share
 from ...core.rules import AtLeast
 from ...engine.selection import HeldOut, held_out, splits, upheld
-from ...kinds.classes import Annotations
+from ...kinds.classes.annotations import Annotations
 from ..base import Aggregator, Run, Solution
 from ..cost import too_thin, worthwhile
 from ..gold import Gold

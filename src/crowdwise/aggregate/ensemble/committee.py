@@ -35,7 +35,7 @@ import numpy.typing as npt
 from ...core.errors import ParameterError
 from ...core.params import MethodName, MethodNames, NonNegative, Share
 from ...engine.selection import held_out, splits
-from ...kinds.classes import Annotations
+from ...kinds.classes.annotations import Annotations
 from ...maths.kernels import many_fits
 from ...maths.logspace import shares
 from ...maths.ties import tie_shares

@@ -20,7 +20,7 @@ import numpy.typing as npt
 
 from ...core.errors import DataError
 from ...core.result import Result
-from ...kinds.classes import Annotations
+from ...kinds.classes.annotations import Annotations
 from ..base import Aggregator, Run, Solution
 from ..gold import Gold
 

@@ -18,7 +18,7 @@ import numpy.typing as npt
 from ...core.errors import DataError, IdentifiabilityWarning
 from ...core.params import Count, Positive, Whole
 from ...engine.em import Fit, Shards, run
-from ...kinds.classes import Annotations
+from ...kinds.classes.annotations import Annotations
 from ...maths.moments import Pairs, pairs
 from ..base import Aggregator, Run, Solution
 from ..confusion.base import ConfusionModel, Params

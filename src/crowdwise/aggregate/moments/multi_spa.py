@@ -18,7 +18,7 @@ import numpy as np
 import numpy.typing as npt
 
 from ...core.params import Whole
-from ...kinds.classes import Annotations
+from ...kinds.classes.annotations import Annotations
 from ...maths.factors.permute import align
 from ...maths.moments import Pairs
 from .base import Estimate, MomentAggregator

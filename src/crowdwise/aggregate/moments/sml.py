@@ -17,7 +17,7 @@ import numpy as np
 import numpy.typing as npt
 
 from ...core.params import Count, NonNegative
-from ...kinds.classes import Annotations
+from ...kinds.classes.annotations import Annotations
 from ...maths.kernels import Workspace, em_pass
 from ...maths.moments import Pairs, complete_rank_one
 from .base import Estimate, MomentAggregator

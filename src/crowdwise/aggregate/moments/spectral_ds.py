@@ -18,7 +18,7 @@ import numpy as np
 import numpy.typing as npt
 
 from ...core.params import Count, Whole
-from ...kinds.classes import Annotations
+from ...kinds.classes.annotations import Annotations
 from ...maths.factors.permute import best_order
 from ...maths.factors.tensor_power import orthogonal_components
 from ...maths.kernels import Workspace, em_pass

@@ -18,7 +18,7 @@ import numpy as np
 import numpy.typing as npt
 
 from ...core.params import Count, NonNegative, Whole
-from ...kinds.classes import Annotations
+from ...kinds.classes.annotations import Annotations
 from ...maths.factors.impute import impute_blocks
 from ...maths.factors.permute import common_order
 from ...maths.moments import Pairs

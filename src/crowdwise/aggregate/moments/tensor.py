@@ -20,7 +20,7 @@ import numpy.typing as npt
 from ...core.errors import DataError
 from ...core.params import Count, NonNegative
 from ...core.rules import AtLeast
-from ...kinds.classes import Annotations
+from ...kinds.classes.annotations import Annotations
 from ...maths.factors.permute import common_order
 from ...maths.messages import Edges
 from ...maths.moments import Pairs

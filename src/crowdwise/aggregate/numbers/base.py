@@ -19,8 +19,8 @@ from ...core.params import Share
 from ...core.result import Result, versions
 from ...core.votes import Votes
 from ...engine.em import Callback
-from ...kinds.number_estimate import NumberEstimate, NumberWorkers
-from ...kinds.numbers import Numbers, number_votes, told_by
+from ...kinds.numbers.estimate import NumberEstimate, NumberWorkers
+from ...kinds.numbers.votes import Numbers, number_votes, told_by
 from ...maths.numbers.fit import Fit
 from ...maths.numbers.intervals import gold_margin, interval
 from ...maths.numbers.rows import Rows

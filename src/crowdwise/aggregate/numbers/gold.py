@@ -12,7 +12,7 @@ from ...core.errors import DataError
 from ...core.truth import place_gold, truth_table
 from ...core.vocabulary import quote
 from ...core.votes import Votes
-from ...kinds.numbers import Numbers
+from ...kinds.numbers.votes import Numbers
 
 F8 = npt.NDArray[np.float64]
 

@@ -14,8 +14,8 @@ from ...core.model import Model
 from ...core.result import Result
 from ...core.vocabulary import lookup, quote
 from ...core.votes import Votes
-from ...kinds.number_estimate import NumberEstimate
-from ...kinds.numbers import Numbers
+from ...kinds.numbers.estimate import NumberEstimate
+from ...kinds.numbers.votes import Numbers
 from ...maths.numbers.apply import apply, row_loglik, without_own
 from ...maths.numbers.fit import Fit
 from ...maths.numbers.intervals import gaussian_interval

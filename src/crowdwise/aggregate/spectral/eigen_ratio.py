@@ -16,7 +16,7 @@ from typing import ClassVar
 import numpy as np
 from scipy.sparse import eye_array
 
-from ...kinds.classes import Annotations
+from ...kinds.classes.annotations import Annotations
 from ...maths import moments
 from ..gold import Gold
 from ..voting.base import VoteAggregator, Weights, scores

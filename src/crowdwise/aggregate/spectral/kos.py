@@ -17,7 +17,7 @@ import numpy as np
 import numpy.typing as npt
 
 from ...core.params import Count, NonNegative
-from ...kinds.classes import Annotations
+from ...kinds.classes.annotations import Annotations
 from ...maths.logspace import normalise_rows, segment_sum
 from ...maths.messages import Edges
 from ..base import Aggregator, Run, Solution

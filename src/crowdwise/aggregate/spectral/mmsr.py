@@ -17,7 +17,7 @@ import numpy as np
 import numpy.typing as npt
 
 from ...core.params import Count, NonNegative, Whole
-from ...kinds.classes import Annotations
+from ...kinds.classes.annotations import Annotations
 from ...maths import moments
 from ..gold import Gold
 from ..voting.base import VoteAggregator, Weights

@@ -15,7 +15,7 @@ from typing import ClassVar
 import numpy as np
 
 from ...core.params import Count, NonNegative
-from ...kinds.classes import Annotations
+from ...kinds.classes.annotations import Annotations
 from ...maths import moments
 from ..gold import Gold
 from ..voting.base import VoteAggregator, Weights

@@ -8,7 +8,7 @@ from __future__ import annotations
 import numpy as np
 import numpy.typing as npt
 
-from ...kinds.classes import Annotations
+from ...kinds.classes.annotations import Annotations
 from ..gold import Gold
 from ..voting.base import agreement, consensus, scores
 

@@ -10,7 +10,7 @@ from typing import Literal
 import numpy as np
 import numpy.typing as npt
 
-from ...kinds.classes import Annotations
+from ...kinds.classes.annotations import Annotations
 from ...maths.logspace import normalise_rows, shares
 from ...maths.ties import tie_shares
 from ..base import Aggregator, Run, Solution

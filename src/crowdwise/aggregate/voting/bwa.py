@@ -17,7 +17,7 @@ import numpy as np
 import numpy.typing as npt
 
 from ...core.params import Count, NonNegative, Positive
-from ...kinds.classes import Annotations
+from ...kinds.classes.annotations import Annotations
 from ...maths.logspace import shares
 from ..base import Aggregator, Run, Solution
 from ..confusion.base import vote_shares

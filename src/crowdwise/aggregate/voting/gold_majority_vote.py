@@ -15,7 +15,7 @@ import numpy as np
 
 from ...core.errors import DataError
 from ...core.params import Positive
-from ...kinds.classes import Annotations
+from ...kinds.classes.annotations import Annotations
 from ..gold import Gold
 from .base import VoteAggregator, Weights
 

@@ -17,7 +17,7 @@ import numpy as np
 import numpy.typing as npt
 
 from ...core.params import Count
-from ...kinds.classes import Annotations
+from ...kinds.classes.annotations import Annotations
 from ..gold import Gold
 from .base import VoteAggregator, Weights, refine
 

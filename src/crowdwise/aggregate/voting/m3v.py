@@ -17,7 +17,7 @@ import numpy as np
 import numpy.typing as npt
 
 from ...core.params import Count, Positive
-from ...kinds.classes import Annotations
+from ...kinds.classes.annotations import Annotations
 from ...maths.ties import winners
 from ..gold import Gold
 from ..moments.base import by_appearance

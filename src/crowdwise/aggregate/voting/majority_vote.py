@@ -12,7 +12,7 @@ from typing import ClassVar
 
 import numpy as np
 
-from ...kinds.classes import Annotations
+from ...kinds.classes.annotations import Annotations
 from ..gold import Gold
 from .base import VoteAggregator, Weights
 

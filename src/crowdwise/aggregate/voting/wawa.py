@@ -13,7 +13,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import ClassVar
 
-from ...kinds.classes import Annotations
+from ...kinds.classes.annotations import Annotations
 from ..gold import Gold
 from .base import Ties, VoteAggregator, Weights, agreement, consensus
 

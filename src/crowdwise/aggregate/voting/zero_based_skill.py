@@ -14,7 +14,7 @@ from typing import ClassVar
 import numpy as np
 
 from ...core.params import Count, NonNegative, PositiveShare
-from ...kinds.classes import Annotations
+from ...kinds.classes.annotations import Annotations
 from ..gold import Gold
 from .base import Ties, VoteAggregator, Weights, agreement, consensus, scores
 

@@ -14,7 +14,7 @@ import polars as pl
 from ...aggregate.ensemble.crowdlab import between_0_and_1
 from ...core.errors import CrowdwiseWarning
 from ...core.ledger import Ledger
-from ...kinds.classes import Annotations
+from ...kinds.classes.annotations import Annotations
 from .errors import LabelsError
 
 F8 = npt.NDArray[np.float64]

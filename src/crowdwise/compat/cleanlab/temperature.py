@@ -5,7 +5,7 @@ from __future__ import annotations
 import numpy as np
 import numpy.typing as npt
 
-from ...kinds.classes import Annotations
+from ...kinds.classes.annotations import Annotations
 from ...maths.logspace import normalise_rows
 
 F8 = npt.NDArray[np.float64]

@@ -17,7 +17,7 @@ from .rows import answer_of, frame_of
 if TYPE_CHECKING:
     from ...core.vocabulary import Codes
     from ...core.votes import Votes
-    from ...kinds.classes import Annotations
+    from ...kinds.classes.annotations import Annotations
     from ..reading import Reading
 
 MOST_CELLS = 2**31

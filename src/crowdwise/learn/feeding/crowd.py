@@ -14,7 +14,7 @@ from torch import Tensor
 from ...core.errors import DataError
 from ...core.vocabulary import lookup, quote
 from ...core.votes import Votes
-from ...kinds.classes import Annotations
+from ...kinds.classes.annotations import Annotations
 
 
 class Rows:

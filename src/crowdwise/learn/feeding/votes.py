@@ -9,7 +9,7 @@ import polars as pl
 
 from ...core.errors import DataError
 from ...core.vocabulary import as_series
-from ...kinds.classes import Annotations
+from ...kinds.classes.annotations import Annotations
 from .data import FeatureError
 
 

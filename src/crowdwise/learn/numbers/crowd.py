@@ -14,7 +14,7 @@ from torch import Tensor
 from ...core.errors import DataError
 from ...core.vocabulary import as_series
 from ...core.votes import Votes
-from ...kinds.numbers import Numbers, number_votes
+from ...kinds.numbers.votes import Numbers, number_votes
 from ..feeding.crowd import Rows, in_rows
 from ..feeding.data import FeatureError
 

@@ -11,7 +11,7 @@ import torch
 from torch import Tensor
 
 from ...core.result import Result, versions
-from ...kinds.number_estimate import NumberEstimate, NumberWorkers
+from ...kinds.numbers.estimate import NumberEstimate, NumberWorkers
 from ...maths.numbers.intervals import gaussian_interval
 from .crowd import NumberCrowd
 from .lines import Lines, truth

@@ -9,8 +9,8 @@ import numpy as np
 from torch import nn
 
 from ...core.votes import Votes
-from ...kinds.number_estimate import NumberEstimate
-from ...kinds.numbers import Numbers
+from ...kinds.numbers.estimate import NumberEstimate
+from ...kinds.numbers.votes import Numbers
 from ..trained import Store, Stored, put_together
 from ..training.history import History
 from .crowd import NumberCrowd, Units

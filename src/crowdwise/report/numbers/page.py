@@ -10,9 +10,9 @@ from markupsafe import Markup
 
 from ...core.result import Result
 from ...core.votes import Votes
-from ...kinds.number_estimate import NumberEstimate
-from ...kinds.numbers import Numbers
-from ...scoring.number_tasks import doubtful
+from ...kinds.numbers.estimate import NumberEstimate
+from ...kinds.numbers.votes import Numbers
+from ...scoring.numbers.tasks import doubtful
 from ...workers.agreement import agreement_table
 from ...workers.flags import flag_table
 from ...workers.numbers.study import NumberStudy, study_numbers

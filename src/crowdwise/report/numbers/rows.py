@@ -11,7 +11,7 @@ from markupsafe import Markup
 
 from ...core.result import Result
 from ...core.votes import Votes
-from ...kinds.numbers import Numbers
+from ...kinds.numbers.votes import Numbers
 from ...workers.numbers.study import TRUST, NumberStudy
 from ...workers.ranking import best_first
 from ...workers.wording import amount, amounts, said

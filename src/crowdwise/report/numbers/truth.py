@@ -12,9 +12,9 @@ from markupsafe import Markup
 from ...aggregate.numbers.gold import number_gold
 from ...core.result import Result
 from ...core.votes import Votes
-from ...kinds.number_estimate import NumberEstimate
-from ...kinds.numbers import Numbers
-from ...scoring.evaluate_numbers import SCORES, NumberEvaluation, evaluate
+from ...kinds.numbers.estimate import NumberEstimate
+from ...kinds.numbers.votes import Numbers
+from ...scoring.numbers.evaluate import SCORES, NumberEvaluation, evaluate
 from ...workers.wording import amount, amounts, said
 from ..text import shown
 from .charts import scatter

@@ -9,8 +9,8 @@ import polars as pl
 
 from ...core.result import Result
 from ...core.votes import Votes
-from ...kinds.number_estimate import NumberEstimate
-from ...kinds.numbers import Numbers
+from ...kinds.numbers.estimate import NumberEstimate
+from ...kinds.numbers.votes import Numbers
 from ...workers.numbers.study import NumberStudy
 from ...workers.wording import amount
 from ..text import count, number, percent, shown

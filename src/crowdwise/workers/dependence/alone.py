@@ -13,7 +13,7 @@ from dataclasses import dataclass
 import numpy as np
 import numpy.typing as npt
 
-from ...kinds.classes import Annotations
+from ...kinds.classes.annotations import Annotations
 from ...maths import levels
 from ..pairs import label_pairs
 

@@ -17,7 +17,7 @@ import numpy as np
 import numpy.typing as npt
 
 from ...core.result import Result
-from ...kinds.classes import Annotations
+from ...kinds.classes.annotations import Annotations
 from ..flags import Flag, examples
 from ..judgement import Judgement
 from .alone import Alone, alone

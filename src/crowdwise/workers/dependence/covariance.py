@@ -15,7 +15,7 @@ from dataclasses import dataclass
 import numpy as np
 import numpy.typing as npt
 
-from ...kinds.classes import Annotations
+from ...kinds.classes.annotations import Annotations
 from ...maths.factors.lowrank import complete
 from ...maths.moments import Pairs, pairs
 from ..flags import Flag

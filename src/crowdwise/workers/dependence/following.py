@@ -11,7 +11,7 @@ from dataclasses import dataclass
 import numpy as np
 import numpy.typing as npt
 
-from ...kinds.classes import Annotations
+from ...kinds.classes.annotations import Annotations
 
 F8 = npt.NDArray[np.float64]
 

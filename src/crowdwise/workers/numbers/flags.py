@@ -9,7 +9,7 @@ import numpy as np
 import numpy.typing as npt
 
 from ...core.votes import Votes
-from ...kinds.numbers import Numbers
+from ...kinds.numbers.votes import Numbers
 from ...maths.numbers.picture.copying import Copying
 from ...maths.numbers.picture.quality import LEAST, Quality
 from ...maths.numbers.rows import Rows

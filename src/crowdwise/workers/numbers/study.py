@@ -16,7 +16,7 @@ from ...aggregate.numbers.model import NumberModel
 from ...core.errors import DataError
 from ...core.result import Result
 from ...core.votes import Votes
-from ...kinds.numbers import Numbers
+from ...kinds.numbers.votes import Numbers
 from ...maths.numbers.picture.quality import Quality, quality
 from ...maths.numbers.picture.reliability import Reliability, reliability
 from ...maths.numbers.rows import Rows

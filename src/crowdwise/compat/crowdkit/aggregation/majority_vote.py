@@ -9,7 +9,7 @@ import numpy as np
 import numpy.typing as npt
 
 from ....aggregate.voting.base import agreement
-from ....kinds.classes import Annotations
+from ....kinds.classes.annotations import Annotations
 from .base import BaseClassificationAggregator
 from .table import F8, columns_of, read
 from .utils import add_skills_to_data

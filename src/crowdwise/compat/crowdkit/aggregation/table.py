@@ -15,7 +15,7 @@ import polars as pl
 
 from ....core.errors import LedgerWarning
 from ....core.ledger import Ledger
-from ....kinds.classes import Annotations
+from ....kinds.classes.annotations import Annotations
 from .base import InputError, MissingError
 
 F8 = npt.NDArray[np.float64]

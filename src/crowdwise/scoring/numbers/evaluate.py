@@ -9,14 +9,14 @@ import numpy as np
 import numpy.typing as npt
 import polars as pl
 
-from ..aggregate.numbers.gold import number_truth
-from ..core.errors import DataError
-from ..core.result import Result
-from ..core.vocabulary import lookup
-from ..kinds.number_estimate import NumberEstimate
-from ..maths.numbers.picture.scores import Score, scores
-from .evaluate import ALL_GOLD, among
-from .scored import Scored, Table
+from ...aggregate.numbers.gold import number_truth
+from ...core.errors import DataError
+from ...core.result import Result
+from ...core.vocabulary import lookup
+from ...kinds.numbers.estimate import NumberEstimate
+from ...maths.numbers.picture.scores import Score, scores
+from ..evaluate import ALL_GOLD, among
+from ..scored import Scored, Table
 
 F8 = npt.NDArray[np.float64]
 # The scores as people call them, in the order in which they read them.

@@ -13,15 +13,15 @@ import numpy as np
 import numpy.typing as npt
 import polars as pl
 
-from ..aggregate import registry
-from ..core.errors import CrowdwiseError, CrowdwiseWarning, ParameterError
-from ..core.result import Result
-from ..core.votes import Votes
-from ..io.csv.folder import write_tables
-from ..kinds.numbers import Numbers
-from .evaluate import gold_tasks
-from .evaluate_numbers import evaluate
-from .scored import Table
+from ...aggregate import registry
+from ...core.errors import CrowdwiseError, CrowdwiseWarning, ParameterError
+from ...core.result import Result
+from ...core.votes import Votes
+from ...io.csv.folder import write_tables
+from ...kinds.numbers.votes import Numbers
+from ..evaluate import gold_tasks
+from ..scored import Table
+from .evaluate import evaluate
 
 F8 = npt.NDArray[np.float64]
 FILES = ("methods.csv", "tasks.csv")

@@ -9,7 +9,7 @@ import pytest
 
 import crowdwise as cw
 
-from .payloads import PAYLOADS
+from ..report.payloads import PAYLOADS
 
 
 @pytest.fixture(autouse=True)

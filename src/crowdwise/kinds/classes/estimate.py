@@ -11,9 +11,9 @@ import numpy as np
 import numpy.typing as npt
 import polars as pl
 
-from ..core.estimate import Arrays, Estimate, Rules, WorkerPicture
-from ..core.result import Result
-from ..maths.ties import break_ties
+from ...core.estimate import Arrays, Estimate, Rules, WorkerPicture
+from ...core.result import Result
+from ...maths.ties import break_ties
 
 F8 = npt.NDArray[np.float64]
 

@@ -9,10 +9,10 @@ import numpy.typing as npt
 import polars as pl
 import polars.selectors as cs
 
-from ..core.result import Result
-from ..core.votes import Votes
-from ..kinds.number_estimate import NumberEstimate
-from ..kinds.numbers import Numbers
+from ...core.result import Result
+from ...core.votes import Votes
+from ...kinds.numbers.estimate import NumberEstimate
+from ...kinds.numbers.votes import Numbers
 
 F8 = npt.NDArray[np.float64]
 

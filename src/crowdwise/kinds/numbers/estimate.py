@@ -10,7 +10,7 @@ import numpy as np
 import numpy.typing as npt
 import polars as pl
 
-from ..core.estimate import Arrays, Estimate, Rules, WorkerPicture
+from ...core.estimate import Arrays, Estimate, Rules, WorkerPicture
 
 F8 = npt.NDArray[np.float64]
 

@@ -11,13 +11,13 @@ import numpy as np
 import numpy.typing as npt
 import polars as pl
 
-from ..core.answers import Answers, Coder
-from ..core.errors import DataError
-from ..core.intake.coding import encode
-from ..core.intake.frames import to_polars
-from ..core.kind import Kind
-from ..core.vocabulary import quote
-from ..core.votes import Votes, frozen
+from ...core.answers import Answers, Coder
+from ...core.errors import DataError
+from ...core.intake.coding import encode
+from ...core.intake.frames import to_polars
+from ...core.kind import Kind
+from ...core.vocabulary import quote
+from ...core.votes import Votes, frozen
 
 F8 = npt.NDArray[np.float64]
 Mask = npt.NDArray[np.bool_]
@@ -239,14 +239,14 @@ KIND = Kind(
         "html": "crowdwise.plots.notebook:votes_html",
         "model": "crowdwise.aggregate.numbers.model:model_of",
         "infer": "crowdwise.aggregate.numbers.model:infer",
-        "estimate": "crowdwise.kinds.number_estimate:NumberEstimate",
-        "picture": "crowdwise.kinds.number_estimate:NumberWorkers",
+        "estimate": "crowdwise.kinds.numbers.estimate:NumberEstimate",
+        "picture": "crowdwise.kinds.numbers.estimate:NumberWorkers",
         "sentences": "crowdwise.scoring.sentences:number_sentences",
         "worker_rows": "crowdwise.workers.short:number_rows",
         "show": "crowdwise.scoring.shown:show_numbers",
         "inspect": "crowdwise.scoring.inspected:inspect_numbers",
-        "compare": "crowdwise.scoring.compare_numbers:compare",
-        "evaluate": "crowdwise.scoring.evaluate_numbers:evaluate",
+        "compare": "crowdwise.scoring.numbers.compare:compare",
+        "evaluate": "crowdwise.scoring.numbers.evaluate:evaluate",
         "flags": "crowdwise.workers.numbers.study:flag_numbers",
         "study": "crowdwise.workers.numbers.study:study_numbers",
         "page": "crowdwise.report.numbers.page:number_page",

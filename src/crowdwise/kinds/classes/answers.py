@@ -10,12 +10,12 @@ import numpy as np
 import numpy.typing as npt
 import polars as pl
 
-from ..core.answers import Answers, Coder
-from ..core.errors import DataError, ParameterError
-from ..core.intake.column import Column, Respell, UnknownClasses
-from ..core.intake.missing import questions
-from ..core.vocabulary import NUMERAL, Codes, as_series, lookup, quote, sorted_vocabulary, spelt_like, widened
-from ..core.votes import frozen
+from ...core.answers import Answers, Coder
+from ...core.errors import DataError, ParameterError
+from ...core.intake.column import Column, Respell, UnknownClasses
+from ...core.intake.missing import questions
+from ...core.vocabulary import NUMERAL, Codes, as_series, lookup, quote, sorted_vocabulary, spelt_like, widened
+from ...core.votes import frozen
 
 Mask = npt.NDArray[np.bool_]
 # More different whole numbers than this, close together, are rarely classes.

@@ -13,19 +13,19 @@ import numpy as np
 import numpy.typing as npt
 import polars as pl
 
-from ..core.errors import DataError, LedgerWarning
-from ..core.intake.coding import encode
-from ..core.intake.column import UnknownClasses
-from ..core.intake.columns import pick
-from ..core.intake.frames import to_polars
-from ..core.intake.matrix import melt, snorkel_classes
-from ..core.intake.repeats import Duplicates
-from ..core.kind import Kind
-from ..core.ledger import Ledger
-from ..core.side_tables import SideTable
-from ..core.vocabulary import Codes, recode, sorted_vocabulary, union
-from ..core.votes import F8, Votes
-from .class_answers import ClassCoder, Classes
+from ...core.errors import DataError, LedgerWarning
+from ...core.intake.coding import encode
+from ...core.intake.column import UnknownClasses
+from ...core.intake.columns import pick
+from ...core.intake.frames import to_polars
+from ...core.intake.matrix import melt, snorkel_classes
+from ...core.intake.repeats import Duplicates
+from ...core.kind import Kind
+from ...core.ledger import Ledger
+from ...core.side_tables import SideTable
+from ...core.vocabulary import Codes, recode, sorted_vocabulary, union
+from ...core.votes import F8, Votes
+from .answers import ClassCoder, Classes
 
 
 @dataclass(frozen=True, eq=False, repr=False, init=False)
@@ -230,8 +230,8 @@ KIND = Kind(
         "html": "crowdwise.plots.notebook:annotations_html",
         "model": "crowdwise.aggregate.models:model_of",
         "infer": "crowdwise.aggregate.infer:infer",
-        "estimate": "crowdwise.kinds.class_estimate:ClassPosterior",
-        "picture": "crowdwise.kinds.class_estimate:ClassWorkers",
+        "estimate": "crowdwise.kinds.classes.estimate:ClassPosterior",
+        "picture": "crowdwise.kinds.classes.estimate:ClassWorkers",
         "sentences": "crowdwise.scoring.sentences:sentences",
         "worker_rows": "crowdwise.workers.short:worker_rows",
         "calibrate": "crowdwise.scoring.calibrate:calibrate",

@@ -10,10 +10,10 @@ from typing import Any
 
 import polars as pl
 
-from ..core.errors import ParameterError
-from ..core.votes import Votes
-from ..kinds.numbers import Numbers, number_votes
-from .numbers import NumberCrowd, number_crowd
+from ...core.errors import ParameterError
+from ...core.votes import Votes
+from ...kinds.numbers.votes import Numbers, number_votes
+from .draw import NumberCrowd, number_crowd
 
 SCALE: dict[str, Any] = {"centre": 50.0, "scale": 15.0}
 
@@ -83,7 +83,7 @@ class PlantedNumbers:
 
         Files that are there already are only overwritten with `force`.
         """
-        from ..io.csv.folder import write_tables
+        from ...io.csv.folder import write_tables
 
         tables = {"votes.csv": self.votes.to_frame(), "truth.csv": self.truth_table()}
         tables["workers.csv"] = self.worker_table()

@@ -1,0 +1,1 @@
+"""Numbers: how good they are."""
