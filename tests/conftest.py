@@ -86,3 +86,16 @@ def suits(name, votes) -> bool:
     pairs = np.unique(np.stack([votes.task[heard], votes.worker[heard]]), axis=1)
     shared = len(np.unique(pairs[0])) < pairs.shape[1]
     return "overlap" not in needs or shared or votes.n_classes == 1
+
+
+@pytest.fixture(scope="session")
+def plain_crowd():
+    """60 one-coin workers, K=3, with truth and times; one worker always says the same."""
+    votes, truth, _ = planted(n=400, m=60, k=3, labels=8, seed=2)
+    label = np.where(votes.worker == 0, 1, votes.label)
+    votes = cw.Annotations.from_arrays(
+        [f"t{t}" for t in votes.task], [f"w{w:02d}" for w in votes.worker], [f"c{c}" for c in label],
+        time=np.arange(len(label)) * 7.0,
+    )  # fmt: skip
+    known = {f"t{i}": f"c{c}" for i, c in enumerate(truth)}
+    return votes, cw.DawidSkene().fit(votes), known

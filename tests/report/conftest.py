@@ -8,7 +8,6 @@ import pytest
 
 import crowdwise as cw
 
-from ..conftest import planted
 from .payloads import PAYLOADS
 
 
@@ -37,19 +36,6 @@ def hostile_page() -> str:
     votes, truth = hostile_crowd()
     result = cw.DawidSkene(max_iter=20, tol=1e-2).fit(votes)
     return cw.report.render(votes, result, truth=truth, title=PAYLOADS[0])
-
-
-@pytest.fixture(scope="session")
-def plain_crowd():
-    """60 one-coin workers, K=3, with truth and times; one worker always says the same."""
-    votes, truth, _ = planted(n=400, m=60, k=3, labels=8, seed=2)
-    label = np.where(votes.worker == 0, 1, votes.label)
-    votes = cw.Annotations.from_arrays(
-        [f"t{t}" for t in votes.task], [f"w{w:02d}" for w in votes.worker], [f"c{c}" for c in label],
-        time=np.arange(len(label)) * 7.0,
-    )  # fmt: skip
-    known = {f"t{i}": f"c{c}" for i, c in enumerate(truth)}
-    return votes, cw.DawidSkene().fit(votes), known
 
 
 @pytest.fixture(scope="session")
