@@ -26,7 +26,7 @@ from .sources import LONGEST_LINE, printable
 FORMAT, FORMATS = 2, (1, 2)
 ALWAYS = ("result.json", "arrays.npz", "tasks.parquet", "workers.parquet")
 # With the vocabularies that kinds bring.
-FILES = (*ALWAYS, "classes.parquet", "parts.parquet")
+FILES = (*ALWAYS, *(f"{name}.parquet" for name in ("classes", "parts", "items", "tags", "texts")))
 
 
 def save(result: Result, folder: Path, *, force: bool = False) -> None:
