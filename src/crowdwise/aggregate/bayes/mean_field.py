@@ -61,7 +61,7 @@ class MeanField(ConfusionAggregator):
 
     def solve(self, annotations: Annotations, gold: Gold | None, run_: Run) -> Solution:
         """The highest ELBO over the starts."""
-        return bayes_solution(self.search(annotations, gold, run_), annotations)
+        return bayes_solution(*self.search(annotations, gold, run_), annotations)
 
 
 class FixedClasses(BayesModel):

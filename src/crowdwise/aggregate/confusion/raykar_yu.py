@@ -20,11 +20,11 @@ import numpy.typing as npt
 from scipy.special import gammaln
 
 from ...core.params import Count, NonNegative, Positive
-from ...engine.em import Shards, run
+from ...engine.em import Passes, run
 from ...kinds.classes.annotations import Annotations
 from ..base import Aggregator, Run, Solution
 from ..gold import Gold
-from .base import ConfusionModel, Params, in_rounds, vote_shares
+from .base import ConfusionModel, Matrices, in_rounds
 
 F8 = npt.NDArray[np.float64]
 
@@ -59,19 +59,18 @@ class RaykarYu(Aggregator):
     def solve(self, annotations: Annotations, gold: Gold | None, run_: Run) -> Solution:
         """Rounds of EM, each under the strengths that the last round's counts call for, until no posterior moves."""
         m, k = annotations.n_workers, annotations.n_classes
-        posterior = vote_shares(annotations, gold)
         prior = np.full((m, k, 1), float(self.smoothing))
         model = Shrunk(prior, np.zeros(m, dtype=bool), self.prior_class)
-        labels = None if gold is None else gold.label
-        data: Shards[Params] = Shards(model, annotations, labels, run_.n_shards)
-        stats = data.stats(posterior)
+        data: Matrices = Passes(model, run_.spread(annotations, gold))
+        stats, before = data.start(), None
         strength = np.zeros(m)
-        traces: list[F8] = []  # not the fits: each holds a posterior
+        traces: list[F8] = []
         passes, settled = 0, False
         while passes < self.max_iter and not settled:
             fit = run(data.under(model), stats, max_iter=min(PASSES, self.max_iter - passes), tol=0.0)
-            settled = len(traces) > 1 and float(np.abs(fit.posterior - posterior).max()) <= self.tol
-            posterior, stats = fit.posterior, fit.stats
+            moved = data.moved(before, fit.params)
+            settled = len(traces) > 1 and moved <= self.tol
+            before, stats = fit.params, fit.stats
             passes += fit.n_iter
             traces.append(fit.trace)
             if run_.callback is not None:
@@ -81,7 +80,8 @@ class RaykarYu(Aggregator):
                 own = stats.counts.sum(axis=2) + self.smoothing
                 own /= own.sum(axis=1, keepdims=True)
                 model = Shrunk((self.smoothing + strength[:, None] * own)[:, :, None], spammer, self.prior_class)
-        return in_rounds(fit, traces, passes, settled, {"strength": strength, "spammer": model.spammer})
+        posterior = data.posterior(fit.params)
+        return in_rounds(fit, posterior, traces, passes, settled, {"strength": strength, "spammer": model.spammer})
 
 
 class Shrunk(ConfusionModel):

@@ -17,11 +17,11 @@ import numpy.typing as npt
 
 from ...core.errors import DataError, IdentifiabilityWarning
 from ...core.params import Count, Positive, Whole
-from ...engine.em import Fit, Shards, run
+from ...engine.em import Passes, run
 from ...kinds.classes.annotations import Annotations
 from ...maths.moments import Pairs, pairs
 from ..base import Aggregator, Run, Solution
-from ..confusion.base import ConfusionModel, Params
+from ..confusion.base import ConfusionModel, Matrices, Params
 from ..gold import Gold
 
 F8 = npt.NDArray[np.float64]
@@ -90,22 +90,21 @@ class MomentAggregator(Aggregator):
     def _finish(self, votes: Annotations, gold: Gold | None, found: Estimate) -> Solution:
         k = votes.n_classes
         model = ConfusionModel(np.full((k, k), self.smoothing), self.smoothing)
-        data: Shards[Params] = Shards(model, votes, None if gold is None else gold.label, 1)
+        data: Matrices = Passes(model, Run().spread(votes, gold))
         params = self._params(votes, found, gold)
-        sweep = data.em_pass(params)
+        stats, _ = data.accumulate(params)
         if not found.good.all():
-            theta = np.where(found.good[:, None, None], params.theta, model.m_step(sweep.stats).theta)
+            theta = np.where(found.good[:, None, None], params.theta, model.maximise(stats).theta)
             params = Params(theta, params.class_prior)
-            sweep = data.em_pass(params)
+            stats, _ = data.accumulate(params)
         stage, trace = np.zeros(len(found.trace), dtype=np.int64), found.trace
         if self.em_steps:
-            fit: Fit[Params] = run(data, sweep.stats, max_iter=self.em_steps, tol=1e-8)
-            params, stats, posterior = fit.params, fit.stats, fit.posterior
+            fit = run(data, stats, max_iter=self.em_steps, tol=1e-8)
+            params, stats = fit.params, fit.stats
             trace = np.concatenate([trace, fit.trace])
             stage = np.append(stage, np.ones(len(fit.trace), dtype=np.int64))
-        else:
-            stats, posterior = sweep.stats, sweep.posterior
         confusion, counts = (np.ascontiguousarray(a.transpose(0, 2, 1)) for a in (params.theta, stats.counts))
+        posterior = data.posterior(params)
         return Solution(
             posterior, params.class_prior, confusion, counts, None, trace, stage, found.n_iter, found.converged
         )
