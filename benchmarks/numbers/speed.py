@@ -54,9 +54,9 @@ def speed_rows() -> list[list[str]]:
     for name, message in (("gaussian, one pass", plain), ("gaussian with slopes, one pass", sloped)):
         for compiled in (True, False):
             space = Space.of(rows, None, compiled=compiled)
-            space.sweep(message)
+            space.accumulate(message)
             way = "compiled" if compiled else "plain numpy"
-            out.append([f"{name}, {way}", f"{least(lambda s=space, m=message: s.sweep(m)) / base:.2f}"])
+            out.append([f"{name}, {way}", f"{least(lambda s=space, m=message: s.accumulate(m)) / base:.2f}"])
     wholes = {"mean": numbers.mean, "median": numbers.median, "gaussian": numbers.gaussian}
     for name, method in wholes.items():
         out.append([f"{name}, whole fit", f"{least(lambda m=method: m(rows), 1) / base:,.0f}"])

@@ -1,4 +1,4 @@
-"""The one EM loop: convergence on the true objective, traces, safeguarded acceleration.
+"""EM over the shards of a data set; the loop itself stands in maths/em.py.
 
 A model brings four functions, and one for the end; every way of running them is a driver over the same five:
 
@@ -15,7 +15,6 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterable
 from copy import copy
-from dataclasses import dataclass
 from functools import partial
 from typing import Any, Generic, Protocol, Self, TypeVar
 
@@ -23,20 +22,18 @@ import numpy as np
 import numpy.typing as npt
 
 from ..maths.additive import tree_sum
+from ..maths.em import Callback, Fit, Statistics, climb
 from ..maths.kernels.memory import Memory
 from .drivers import Driver
 
 F8 = npt.NDArray[np.float64]
-Callback = Callable[[int, float], None]
+__all__ = ["Callback", "EMModel", "Fit", "Passes", "best_of", "run"]
 
 
-class Statistics(Protocol):
-    """What a pass gives: it adds up, and knows where three steps of it point to."""
+class Additive(Statistics, Protocol):
+    """Statistics that add up over shards."""
 
     def __add__(self, other: Self, /) -> Self: ...
-
-    def extrapolate(self, one: Self, two: Self) -> Self:
-        """Where these, and those of the next two steps, point to."""
 
 
 class Shard(Protocol):
@@ -48,7 +45,7 @@ class Shard(Protocol):
 
 
 P = TypeVar("P")
-S = TypeVar("S", bound=Statistics)
+S = TypeVar("S", bound=Additive)
 W = TypeVar("W", bound=Shard)
 W_in = TypeVar("W_in", bound=Shard, contravariant=True)
 
@@ -62,30 +59,14 @@ class EMModel(Protocol[W_in, P, S]):
     def accumulate(self, params: P, shard: W_in) -> tuple[S, float]:
         """Statistics of the posterior under the parameters, and their log-likelihood."""
 
-    def maximise(self, stats: S) -> P:
+    def maximise(self, stats: S, /) -> P:
         """The best parameters for these statistics."""
 
-    def log_prior(self, params: P) -> float:
+    def log_prior(self, params: P, /) -> float:
         """The log prior density of the parameters, up to a constant."""
 
     def posterior(self, params: P, shard: W_in) -> F8:
         """posterior[task, class] under the parameters."""
-
-
-@dataclass(frozen=True)
-class Fit(Generic[P, S]):
-    """Where the loop ended: `stats` are those of the pass under `params`."""
-
-    params: P
-    stats: S
-    trace: F8
-    n_iter: int
-    converged: bool
-
-    @property
-    def objective(self) -> float:
-        """The objective at `params`."""
-        return float(self.trace[-1])
 
 
 class Passes(Generic[W, P, S]):
@@ -137,13 +118,6 @@ def _moved(model: EMModel[W, P, Any], before: P | None, after: P, shard: W) -> f
     return moved
 
 
-@dataclass(frozen=True)
-class _State(Generic[P, S]):
-    params: P
-    stats: S
-    objective: float
-
-
 def run(
     data: Passes[W, P, S],
     start: S,
@@ -153,38 +127,16 @@ def run(
     accelerate: bool = False,
     callback: Callback | None = None,
 ) -> Fit[P, S]:
-    """EM from given statistics: an M-step first, then at most `max_iter` passes over the data.
-
-    Stops when the objective's relative change falls below `tol`. With `accelerate`, two steps are followed by a
-    SQUAREM leap, which is kept only where the objective ends higher than without it.
-    """
-    model, passes = data.model, 0
-
-    def step(stats: S) -> _State[P, S]:
-        nonlocal passes
-        params = model.maximise(stats)
-        gathered, log_likelihood = data.accumulate(params)
-        passes += 1
-        state = _State(params, gathered, log_likelihood + model.log_prior(params))
-        if callback is not None:
-            callback(passes, state.objective)
-        return state
-
-    def cycle(state: _State[P, S]) -> _State[P, S]:
-        one = step(state.stats)
-        two = step(one.stats)
-        leap = step(state.stats.extrapolate(one.stats, two.stats))
-        return leap if leap.objective > two.objective else two
-
-    state = step(start)
-    trace = [state.objective]
-    converged = False
-    while passes < max_iter and not converged:
-        leaps = accelerate and max_iter - passes >= 3
-        state = cycle(state) if leaps else step(state.stats)
-        trace.append(state.objective)
-        converged = abs(trace[-1] - trace[-2]) <= tol * max(1.0, abs(trace[-1]))
-    return Fit(state.params, state.stats, np.array(trace), passes, converged)
+    """EM from given statistics: an M-step first, then the loop (`maths.em.climb`)."""
+    return climb(
+        data.model,
+        data.accumulate,
+        data.model.maximise(start),
+        max_iter=max_iter,
+        tol=tol,
+        accelerate=accelerate,
+        callback=callback,
+    )
 
 
 def best_of(runs: Iterable[Fit[P, S]]) -> Fit[P, S]:
