@@ -18,6 +18,7 @@ import numpy.typing as npt
 
 from ...core.rules import AtLeast
 from ...kinds.classes.annotations import Annotations
+from ...maths.coins import even
 from ...maths.dirichlet import divergence, log_mean
 from ...maths.kernels import Stats
 from ..base import Run, Solution
@@ -90,9 +91,7 @@ class BayesAggregator(ConfusionAggregator):
 
 def diagonal_prior(k: int, diagonal: float, off: float) -> F8:
     """The same pseudo-counts for every class, [observed, true]."""
-    prior = np.full((k, k), float(off))
-    np.fill_diagonal(prior, diagonal)
-    return prior
+    return even(diagonal, off, k)
 
 
 def prior_where_silent(posterior: F8, annotations: Annotations, class_mean: F8) -> F8:

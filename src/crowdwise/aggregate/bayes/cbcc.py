@@ -15,12 +15,13 @@ from typing import ClassVar
 
 import numpy as np
 import numpy.typing as npt
-from scipy.special import digamma, gammaln
+from scipy.special import digamma
 
 from ...core.params import Count, NonNegative, Positive
 from ...engine.em import Passes, run
 from ...kinds.classes.annotations import Annotations
-from ...maths.dirichlet import divergence, log_mean
+from ...maths.coins import coins
+from ...maths.dirichlet import divergence, log_mean, log_rows
 from ...maths.kernels import Stats
 from ...maths.logspace import normalise_rows
 from ..base import Aggregator, Run, Solution
@@ -113,8 +114,7 @@ class Communities:
         """Communities that differ in accuracy, from guessing to .95: a start that treats all classes alike."""
         c = own.n_communities
         right = np.linspace(1 / k, 0.95, c) if c > 1 else np.array([0.8])
-        mean = np.where(np.eye(k, dtype=bool), right[:, None, None], ((1 - right) / max(k - 1, 1))[:, None, None])
-        return cls(own, _keep_off_zero(mean, own.strength), np.full((m, c), 1 / c), np.ones(c), history)
+        return cls(own, _keep_off_zero(coins(right, k), own.strength), np.full((m, c), 1 / c), np.ones(c), history)
 
     @property
     def confusion(self) -> F8:
@@ -148,10 +148,7 @@ class Communities:
     def evidence(self, counts: F8) -> F8:
         """log DirMult(counts of a worker; strength · mean of a community), [worker, community]."""
         s, counts = self.own.strength, counts + self.history
-        total = counts.sum(axis=1)
-        rows = (gammaln(s) - gammaln(s + total)).sum(axis=1)
-        cells = [(gammaln(s * a + counts) - gammaln(s * a)).sum(axis=(1, 2)) for a in self.mean]
-        return np.asarray(rows[:, None] + np.stack(cells, axis=1))
+        return np.stack([log_rows(counts, s * a, axis=1).sum(axis=1) for a in self.mean], axis=1)
 
 
 class CommunityModel(BayesModel):

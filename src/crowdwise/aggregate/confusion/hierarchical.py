@@ -27,6 +27,7 @@ from ...core.params import Count, NonNegative, Positive, PositiveShare, Share
 from ...core.rules import Above
 from ...engine.em import Passes, run
 from ...kinds.classes.annotations import Annotations
+from ...maths.coins import coins
 from ...maths.dirichlet import best_strength, update_mean
 from ...maths.kernels import Stats
 from ..base import Aggregator, Run, Solution
@@ -105,8 +106,7 @@ class Crowd:
     @classmethod
     def start(cls, k: int, own: Hierarchical) -> Crowd:
         """What is believed before the first label."""
-        wrong = (1 - own.prior_accuracy) / max(k - 1, 1)
-        mean = np.full((k, k), wrong) + np.eye(k) * (own.prior_accuracy - wrong)
+        mean = coins(np.array([own.prior_accuracy]), k)[0].T
         mean = mean / mean.sum(axis=0)
         return cls(mean, np.full(k, min(10.0, own.strength_max)), own.prior_strength * mean)
 

@@ -6,8 +6,9 @@ from dataclasses import dataclass
 
 import numpy as np
 import numpy.typing as npt
-from scipy.special import betaln, digamma, gammaln
+from scipy.special import digamma
 
+from ...maths.dirichlet import divergence
 from ...maths.kernels import Stats, Workspace, accumulate, e_step, stats_of
 from .starts import Start, by_votes
 
@@ -87,14 +88,9 @@ class Beliefs(Mode):
     def log_prior(self, params: Worker) -> float:
         """Minus the divergence of the beliefs from their priors."""
         known, spam, habit = self._beliefs(params.counts)
-        logs = np.log(np.stack([params.know, params.spam], axis=1))
-        kl = ((np.stack([known, spam], axis=1) - self.a) * logs).sum()
-        kl -= (betaln(known, spam) - betaln(self.a, self.a)).sum()
-        k = habit.shape[1]
-        kl += ((habit - self.b) * np.log(params.habit)).sum()
-        norm = gammaln(habit).sum(axis=1) - gammaln(habit.sum(axis=1))
-        kl -= (norm - (k * gammaln(self.b) - gammaln(k * self.b))).sum()
-        return -float(kl)
+        coins = np.stack([known, spam], axis=1)
+        kl = divergence(coins, np.full_like(coins, self.a), axis=1)
+        return -kl - divergence(habit, np.full_like(habit, self.b), axis=1)
 
     def _beliefs(self, counts: F8) -> tuple[F8, F8, F8]:
         known, spam = (counts[:, :, i].sum(axis=1) + self.a for i in (0, 1))

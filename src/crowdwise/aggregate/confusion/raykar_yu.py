@@ -17,11 +17,11 @@ from typing import ClassVar
 
 import numpy as np
 import numpy.typing as npt
-from scipy.special import gammaln
 
 from ...core.params import Count, NonNegative, Positive
 from ...engine.em import Passes, run
 from ...kinds.classes.annotations import Annotations
+from ...maths.dirichlet import log_rows
 from ..base import Aggregator, Run, Solution
 from ..gold import Gold
 from .base import ConfusionModel, Matrices, in_rounds
@@ -110,17 +110,10 @@ def best_strengths(counts: F8, margin: float) -> tuple[F8, npt.NDArray[np.bool_]
     own = (pooled + 1) / (pooled.sum(axis=1, keepdims=True) + k)
     # The mean row is read off the same counts: K - 1 numbers, charged as in the Bayesian information criterion.
     charge = (k - 1) / 2 * np.log1p(pooled.sum(axis=1))
-    free = log_rows(counts, np.ones((1, k, 1))).sum(axis=1)
+    free = log_rows(counts, np.ones((1, k, 1)), axis=1).sum(axis=1)
     best, strength = free.copy(), np.zeros(n_workers)
     for s in STRENGTHS:
-        evidence = log_rows(counts, (1 + s * own)[:, :, None]).sum(axis=1) - charge
+        evidence = log_rows(counts, (1 + s * own)[:, :, None], axis=1).sum(axis=1) - charge
         better = evidence > best
         best[better], strength[better] = evidence[better], s
     return strength, (strength >= SPAMMER_FROM) & (best - free > margin)
-
-
-def log_rows(counts: F8, prior: F8) -> F8:
-    """log DirMult(counts[worker, :, row]; prior), without the binomial constants."""
-    total, mass = counts.sum(axis=1), prior.sum(axis=1)
-    ends = gammaln(mass) - gammaln(mass + total)
-    return np.asarray(ends + (gammaln(prior + counts) - gammaln(prior)).sum(axis=1))

@@ -21,6 +21,7 @@ from ...engine.em import Passes, run
 from ...kinds.classes.annotations import Annotations
 from ...maths.moments import Pairs, pairs
 from ..base import Aggregator, Run, Solution
+from ..class_order import ClassOrder
 from ..confusion.base import ConfusionModel, Matrices, Params
 from ..gold import Gold
 
@@ -62,10 +63,11 @@ class MomentAggregator(Aggregator):
             )
         if annotations.n_classes == 1:
             return _certain(annotations)
-        votes, known, place = by_appearance(annotations, gold)
+        order = ClassOrder.of(annotations, gold)
+        votes, known = order.renamed(annotations, gold)
         found = self.estimate(votes, self.overlap(votes))
         self._warn(found)
-        return _renamed(self._finish(votes, known, found), place)
+        return _renamed(self._finish(votes, known, found), order.rank)
 
     def overlap(self, annotations: Annotations) -> Pairs:
         """The label tables of the pairs that share enough tasks."""
@@ -124,31 +126,6 @@ class MomentAggregator(Aggregator):
         confusion = found.confusion * met + told + self.smoothing
         confusion /= met + told.sum(axis=2, keepdims=True) + k * self.smoothing
         return Params(np.ascontiguousarray(confusion.transpose(0, 2, 1)), prior)
-
-
-def by_appearance(
-    annotations: Annotations, gold: Gold | None
-) -> tuple[Annotations, Gold | None, npt.NDArray[np.int32]]:
-    """The same votes and gold with classes numbered as they appear, and place[class], their new numbers."""
-    place = appearance(annotations, gold)
-    known = (
-        None if gold is None else Gold(np.append(place, gold.n_classes).astype(np.int32)[gold.label], gold.n_classes)
-    )
-    return annotations.saying(place[annotations.label]), known, place
-
-
-def appearance(annotations: Annotations, gold: Gold | None) -> npt.NDArray[np.int32]:
-    """place[class]: the order in which classes first appear, in gold, then in the rows, then those that never do.
-
-    Eigenvectors and assignments break ties by position; in this order the classes' names cannot sway them.
-    """
-    k = annotations.n_classes
-    seen = annotations.label if gold is None else np.concatenate([gold.label[gold.known], annotations.label])
-    seen = np.concatenate([seen, np.arange(k, dtype=np.int32)])
-    order = seen[np.sort(np.unique(seen, return_index=True)[1])]
-    place = np.empty(k, dtype=np.int32)
-    place[order] = np.arange(k, dtype=np.int32)
-    return place
 
 
 def _renamed(found: Solution, place: npt.NDArray[np.int32]) -> Solution:
