@@ -107,16 +107,36 @@ def read_all(
     if kind is None and (classes is not None or order is not None):
         kind = FALLBACK
     ask = Ask(question, columns or {}, multiple, predictions, rejected, missing, kind or likely)
+    about = {"tasks": about_tasks, "workers": about_workers}
     if format == "snorkel" or (format is None and str(path).endswith(".npy")):
-        matrix = with_about(read_snorkel(path, columns, classes), tasks=about_tasks, workers=about_workers)
-        return Reading(matrix, "snorkel", "the file's name ends in .npy")
+        return Reading(
+            with_about(read_snorkel(path, columns, classes), **about), "snorkel", "the file's name ends in .npy"
+        )
     where, name, why, chosen, found = _find(path, format, ask)
+    own = {
+        "classes": classes,
+        "order": order,
+        "unknown_classes": None if unknown_classes == "error" else unknown_classes,
+    }
     record = kinds.get(kind or likely or found.kind)
     _take_as(found, record, where)
-    own = {"classes": classes, "order": order}
-    if unknown_classes != "error":
-        own["unknown_classes"] = unknown_classes
     coder = _coder(record, {key: value for key, value in own.items() if value is not None}, name, found, kind)
+    votes = with_about(
+        _with_facts(_coded(record, coder, found, where, name, duplicates, missing), found, where, columns), **about
+    )
+    return Reading(votes, name, why, found.question, chosen, found.gold, found.workers, found.items, found.control)
+
+
+def _coded(
+    record: Kind,
+    coder: Callable[[dict[str, Any]], Coder],
+    found: Found,
+    where: str,
+    name: str,
+    duplicates: Duplicates,
+    missing: Sequence[str],
+) -> Any:
+    """The votes of what was found, with a ledger that counts what the format left out too."""
     try:
         coded = encode(
             found.columns,
@@ -131,15 +151,16 @@ def read_all(
         raise DataError(f"{where}: {error}") from None
     ledger = _with(coded.ledger, found.dropped)
     _refuse_empty(ledger, where, name)
-    votes = record.votes._of(replace(coded, ledger=ledger))
+    return record.votes._of(replace(coded, ledger=ledger))
+
+
+def _with_facts(votes: Any, found: Found, where: str, columns: Mapping[str, str] | None) -> Any:
+    """The votes with what the file itself knows of workers and tasks."""
     if found.items is not None:
         found.about_tasks = facts_of_items(found.items(), _of_tasks(columns), where)
     if found.workers is not None and found.workers.width > 1:
         votes = votes.about(workers=found.workers)
-    if found.about_tasks is not None:
-        votes = votes.about(tasks=found.about_tasks)
-    votes = with_about(votes, tasks=about_tasks, workers=about_workers)
-    return Reading(votes, name, why, found.question, chosen, found.gold, found.workers, found.items, found.control)
+    return votes if found.about_tasks is None else votes.about(tasks=found.about_tasks)
 
 
 def _of_tasks(columns: Mapping[str, str] | None) -> dict[str, str]:
