@@ -24,10 +24,13 @@ from .groups import (
 )
 from .numbers.scenarios import NUMBER_SCENARIOS, NumberScenario, PlantedNumbers
 from .planted import Crowd
-from .scenarios import SCENARIOS, Scenario, scenario
+from .probabilities.scenarios import PROBABILITY_SCENARIOS, PlantedProbabilities, probability_crowd
+from .scenarios import EVERY, SCENARIOS, Scenario, scenario
 
 __all__ = [
+    "EVERY",
     "NUMBER_SCENARIOS",
+    "PROBABILITY_SCENARIOS",
     "SCENARIOS",
     "Adversary",
     "Assignment",
@@ -49,10 +52,12 @@ __all__ = [
     "PairwiseFlipper",
     "PerTask",
     "PlantedNumbers",
+    "PlantedProbabilities",
     "Regular",
     "Scenario",
     "Setting",
     "TwoCoin",
     "crowd",
+    "probability_crowd",
     "scenario",
 ]
