@@ -1,6 +1,7 @@
 """Pools of probabilities without a model: mean, median, mean of log odds, and the same with weights.
 
-The mean of log odds is pushed away from 1/2 ("extremised"), because nobody counts what the others know: Satopää et al. (2014), doi:10.1016/j.ijforecast.2013.09.009; Baron et al. (2014), doi:10.1287/deca.2014.0293.
+The mean of log odds is pushed away from 1/2 ("extremised"), because nobody counts what the others know:
+Satopää et al. (2014), doi:10.1016/j.ijforecast.2013.09.009; Baron et al. (2014), doi:10.1287/deca.2014.0293.
 """
 
 from __future__ import annotations
