@@ -1,6 +1,7 @@
 """python -m benchmarks.workers: are flags and intervals right? Writes docs/benchmarks/workers.md.
 
-The sections on false alarms are those of `python -m benchmarks.workers.false_alarms` and `number_false_alarms`, and kept.
+The sections on false alarms are those of `python -m benchmarks.workers.false_alarms` and
+`python -m benchmarks.workers.number_false_alarms`, and are kept.
 """
 
 from __future__ import annotations
