@@ -22,6 +22,7 @@ _HOMES = {
     "Votes": "core.votes",
     "Run": "io.run_folder",
     "number_votes": "kinds.numbers.votes",
+    "set_votes": "kinds.sets.votes",
     "Result": "core.result",
     "Ledger": "core.ledger",
     "read": "io.read",
@@ -87,6 +88,10 @@ if TYPE_CHECKING:
     from .aggregate.numbers.trimmed_mean import TrimmedMean
     from .aggregate.registry import method
     from .aggregate.registry import names as methods
+    from .aggregate.sets.binary_relevance import BinaryRelevance
+    from .aggregate.sets.joint_sets import JointSets
+    from .aggregate.sets.set_coin import SetCoin
+    from .aggregate.sets.set_majority import SetMajority
     from .aggregate.spectral.eigen_ratio import EigenRatio
     from .aggregate.spectral.ghosh import Ghosh
     from .aggregate.spectral.kos import KOS
@@ -121,6 +126,7 @@ if TYPE_CHECKING:
     from .io.run_folder import Run
     from .kinds.classes.annotations import Annotations
     from .kinds.numbers.votes import number_votes
+    from .kinds.sets.votes import set_votes
     from .scoring import tasks
     from .scoring.calibrate import calibrate
     from .scoring.compare import Comparison, compare

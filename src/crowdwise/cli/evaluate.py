@@ -46,12 +46,13 @@ def evaluate(
     """Score labels and probabilities against the truth, with 95 % intervals."""
     from ..core.result import Result
     from ..scoring.evaluate import evaluate as score
+    from ..scoring.evaluate import kind_of
 
     if truth is None:
         raise ParameterError("evaluate needs --truth FILE, a table task,label")
     found: Result | pl.DataFrame = Result.load(labels) if labels.is_dir() else read_labels(labels, columns)
     told = None if labels.is_dir() else gold_beside(labels)
-    answers = Asked(missing=missing).truth(truth, truth_columns)
+    answers = Asked(missing=missing).truth(truth, truth_columns, kind_of(found))
     with naming(labels, truth):
         scores = score(found, answers, gold=told, resamples=resamples, seed=seed)
     if json:
