@@ -89,14 +89,17 @@ def read_labels(path: Path, columns: str | None) -> pl.DataFrame:
     import polars as pl
 
     from ..core.intake.columns import TRUTH, parse_columns
+    from ..io.kind_of_columns import kind_of_header
     from ..io.numerals import with_points
     from ..io.reading import choose_columns
     from ..io.tables import open_table
 
     table = open_table(path)
-    chosen, _ = choose_columns(table, parse_columns(columns), TRUTH)
+    own = None if columns else kind_of_header(table.header)
+    roles = TRUTH if own is None else ("task", *own.columns)
+    chosen, _ = choose_columns(table, parse_columns(columns), roles)
     frame = table.read(table.header).with_columns(pl.all().cast(pl.String))
     if table.decimal_comma:
         frame = with_points(frame, [name for name in frame.columns if name.startswith("p_")])
-    ours = {theirs: role for role, theirs in chosen.items() if role in TRUTH}
-    return frame.drop([name for name in TRUTH if name not in ours and name in frame.columns]).rename(ours)
+    ours = {theirs: role for role, theirs in chosen.items() if role in roles}
+    return frame.drop([name for name in roles if name not in ours and name in frame.columns]).rename(ours)

@@ -66,6 +66,14 @@ def told_by_answers(question: str | None, answers: pl.Series) -> tuple[str, tupl
     return FALLBACK, ()
 
 
+def kind_of_header(header: Sequence[str]) -> Kind | None:
+    """The kind, other than classes, whose columns a table of results has by their own names; None where labels are."""
+    if set(KNOWN_AS["label"].split()) & set(header):
+        return None
+    every = (kinds.get(name) for name in kinds.names() if name != FALLBACK)
+    return next((kind for kind in every if kind.can("evaluate") and set(kind.columns) <= set(header)), None)
+
+
 def roles(kind: Kind, mapping: Mapping[str, str]) -> tuple[str, ...]:
     """The columns that a vote of this kind has: task, worker and those of its answer."""
     own = tuple(role for role in mapping if _of(kind, role))

@@ -96,13 +96,13 @@ def read_all(
     """Everything in a file of votes; `read` gives the annotations alone.
 
     `question`, `multiple`, `predictions` and `rejected` are for exports of labelling tools: which control, what to do
-    with several labels in one answer ("join" makes "a|b" a class, "set" reads sets, also from "a|b" in tables), whether models' predictions are votes, and whether
-    assignments that the requester rejected stay in. `missing` lists values that stand for nothing, such as R's "NA".
-    `kind` says what kind of answers these are ("classes", "numbers"); without it the columns tell, or, where they leave
-    it open, the `likely` kind is meant (the one that a method takes). `order` names the
-    classes from the lowest to the highest, where they have an order; `offered` (a mapping, a file or frame with a row a
-    task) what could be chosen, where answers are sets and not everything could. `about_tasks` and `about_workers` are files or
-    frames with a row a task or worker, which then travel with the votes.
+    with several labels in one answer ("join" makes "a|b" a class, "set" reads sets, also from "a|b" in tables), whether
+    models' predictions are votes, and whether assignments that the requester rejected stay in. `missing` lists values
+    that stand for nothing, such as R's "NA". `kind` says what kind of answers these are ("classes", "numbers", "sets");
+    without it the columns tell, or, where they leave it open, the `likely` kind is meant (the one that a method takes).
+    `order` names the classes from the lowest to the highest, where they have an order; `offered` (a mapping, a file or
+    frame with a row a task) what could be chosen, where answers are sets and not everything could. `about_tasks` and
+    `about_workers` are files or frames with a row a task or worker, which then travel with the votes.
     """
     if format is not None and format not in FORMATS:
         raise ParameterError(f"format must be one of {', '.join(FORMATS)}, got {format!r}")
@@ -205,17 +205,19 @@ def _find_long(
     if ask.question is not None:
         mapping.setdefault("label", ask.question)
     record, wanted, chosen, notes = _columns(table, mapping, ask.kind)
-    frame = table.read(list(chosen.values()))
+    frame = _read(table, chosen, wanted)
     guessed = ask.kind is None and record.fits is not None and not mapping.keys() & set(wanted[2:])
     if guessed and not all(record.fits(frame[chosen[role]]) for role in wanted[2:]):  # type: ignore[misc]
         record, wanted, chosen, notes = _columns(table, mapping, FALLBACK)  # called a score, but no number
-        frame = table.read(list(chosen.values()))
+        frame = _read(table, chosen, wanted)
     lists, why_lists = told_by_lists(frame[chosen["label"]]) if ask.kind is None and "label" in chosen else (None, ())
     if lists is not None:
         own = {role: column for role, column in mapping.items() if role != "label"}
         role = next(iter(lists.columns))
         record, wanted, chosen, notes = _columns(table, {**own, role: chosen["label"]}, lists.name)
-        frame, notes = table.read(list(chosen.values())), notes + why_lists
+        frame, notes = _read(table, chosen, wanted), notes + why_lists
+    elif record.name == FALLBACK and table.with_lists is not None:
+        frame = table.read(list(chosen.values()))  # a class is no list: it says where there is one
     if table.decimal_comma:
         numbers = ("time", "weight", *TAKEN, *(wanted[2:] if record.fits is not None else ()))
         frame = with_points(frame, [chosen[role] for role in numbers if role in chosen])
@@ -227,6 +229,14 @@ def _find_long(
     found.about_tasks = facts(frame, chosen, "task", OF_TASKS)
     why = f"{why} with columns for {', '.join(chosen)}" if why == PLAIN else why
     return where, kind, why, chosen, found
+
+
+def _read(table: Table, chosen: Mapping[str, str], wanted: Sequence[str]) -> pl.DataFrame:
+    """The chosen columns; those of the answer may hold lists."""
+    columns = list(chosen.values())
+    return (
+        table.read(columns) if table.with_lists is None else table.with_lists(columns, [chosen[r] for r in wanted[2:]])
+    )
 
 
 def _columns(

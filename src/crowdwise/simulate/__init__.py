@@ -24,11 +24,14 @@ from .groups import (
 )
 from .numbers.scenarios import NUMBER_SCENARIOS, NumberScenario, PlantedNumbers
 from .planted import Crowd
-from .scenarios import SCENARIOS, Scenario, scenario
+from .scenarios import EVERY, SCENARIOS, Scenario, scenario
+from .sets.scenarios import SET_SCENARIOS, PlantedSets, SetScenario
 
 __all__ = [
+    "EVERY",
     "NUMBER_SCENARIOS",
     "SCENARIOS",
+    "SET_SCENARIOS",
     "Adversary",
     "Assignment",
     "ClassCoins",
@@ -49,8 +52,10 @@ __all__ = [
     "PairwiseFlipper",
     "PerTask",
     "PlantedNumbers",
+    "PlantedSets",
     "Regular",
     "Scenario",
+    "SetScenario",
     "Setting",
     "TwoCoin",
     "crowd",

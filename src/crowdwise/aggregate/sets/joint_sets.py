@@ -1,4 +1,4 @@
-"""Joint sets: every class has its own hits and false alarms for each worker, and classes and workers share what they can.
+"""Joint sets: hits and false alarms of each worker and class, where classes and workers share what they can.
 
     member[i, k] ~ Bernoulli(rate[k]),   named[w, i, k] ~ Bernoulli(hits[w, k] if member[i, k] else alarms[w, k])
     hits[w, k] ~ Beta(strength[k] · m[w, k]),   logit m[w, k] = logit(pooled hits of class k) + shift[w]
@@ -8,8 +8,9 @@ class: the shift carries what is learnt of a worker on common classes over to ra
 each class, joined by the shifts; logit effects as in Carpenter (2008), Multilevel Bayesian models of categorical data
 annotation.
 
-Rounds of EM at fixed priors, each followed by learning shifts and strengths from the expected counts. Fails where classes
-exclude or demand each other: each is judged by itself given the workers. `shifts=False` leaves the workers' shifts out.
+Rounds of EM at fixed priors, each followed by learning shifts and strengths from the expected counts. Fails where
+classes exclude or demand each other: each is judged by itself given the workers. `shifts=False` leaves the workers'
+shifts out.
 """
 
 from __future__ import annotations

@@ -56,7 +56,8 @@ class SetJudge(Model[Votes[Sets]]):
         return np.asarray(expit(self._odds(rows)[votes.task] - weight[:, None] * said * offered))
 
     def _odds(self, rows: SetRows) -> F8:
-        assert self.hits is not None and self.alarms is not None
+        assert self.hits is not None
+        assert self.alarms is not None
         rate = np.clip(self.rate, EDGE, 1 - EDGE)
         hits, alarms = (np.clip(each, EDGE, 1 - EDGE) for each in (self.hits, self.alarms))
         return rows.log_odds(hits, alarms) + np.log(rate) - np.log1p(-rate)
@@ -65,7 +66,8 @@ class SetJudge(Model[Votes[Sets]]):
 def model_of(result: Result) -> SetJudge:
     """The model behind a result."""
     estimate, own = result.estimate, result.picture
-    assert isinstance(estimate, SetPosterior) and isinstance(own, SetWorkers)
+    assert isinstance(estimate, SetPosterior)
+    assert isinstance(own, SetWorkers)
     return SetJudge(estimate.rate, own.hits, own.alarms)
 
 
@@ -114,5 +116,7 @@ def _for_these(table: F8 | None, old: Any, known: Any, labels: Any) -> F8 | None
     """The rows of these workers; those whom the fit does not know are the average of the others by their answers."""
     if table is None:
         return None
-    average = np.average(table, axis=0, weights=np.maximum(labels, 1e-9)) if len(table) else np.full(table.shape[1], 0.5)
+    average = (
+        np.average(table, axis=0, weights=np.maximum(labels, 1e-9)) if len(table) else np.full(table.shape[1], 0.5)
+    )
     return np.where(known[:, None], table[old] if len(table) else average, average)

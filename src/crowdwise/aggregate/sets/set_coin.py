@@ -25,7 +25,7 @@ from .base import SetAggregator, SetSolution
 
 @dataclass(frozen=True, kw_only=True)
 class SetCoin(SetAggregator):
-    """Ends when the objective rises by less than `tol` of itself, or after `max_iter` passes.
+    """Ends when no probability moves by more than `tol`, or after `max_iter` passes.
 
     `prior_strength` (answers) is the weight of what is believed of a worker before their first answer: 8 in 10 hits,
     and false alarms as often as a class is named at all; `prior_rate` (tasks) that of a class being in half the sets.
@@ -38,7 +38,7 @@ class SetCoin(SetAggregator):
 
     name: ClassVar[str] = "set_coin"
     max_iter: Count = 500
-    tol: NonNegative = 1e-8
+    tol: NonNegative = 1e-5
     prior_strength: Positive = 2.0
     prior_rate: Positive = 1.0
 
@@ -56,13 +56,15 @@ class SetCoin(SetAggregator):
         usual = min(float(rows.said.sum()) / offered, 0.2) if offered else 0.2
         yes, no = self.prior_strength * 0.8, self.prior_strength * 0.2
         low = self.prior_strength * max(usual, 1e-3)
-        pseudo = Pseudo(*map(np.asarray, (yes, no, low, self.prior_strength - low)), self.prior_rate)
+        each = [np.asarray(count) for count in (yes, no, low, self.prior_strength - low)]
+        pseudo = Pseudo(each[0], each[1], each[2], each[3], self.prior_rate)
         trace: list[float] = []
         settled = False
         while len(trace) < self.max_iter and not settled:
             rates = model.rates(model.counts(posterior), pseudo)
+            before = posterior
             posterior, objective = model.posterior(rates, pseudo)
-            settled = bool(trace) and objective - trace[-1] <= self.tol * (1 + abs(objective))
+            settled = float(np.abs(posterior - before).max(initial=0.0)) <= self.tol
             trace.append(objective)
             if callback is not None:
                 callback(len(trace), objective)

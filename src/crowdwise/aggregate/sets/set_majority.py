@@ -2,8 +2,8 @@
 
     posterior[i, k] = named / offered,   in the set from `cut` on
 
-Fails where workers rarely name all that is true: with few hits, half of them may never come together. A lower `cut` then
-helps, but how low cannot be told without some truth.
+Fails where workers rarely name all that is true: half of them may then never come together. A lower `cut` helps, but
+how low cannot be told without some truth.
 """
 
 from __future__ import annotations

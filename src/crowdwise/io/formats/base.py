@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 from array import array
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
@@ -14,6 +13,7 @@ import polars as pl
 from ...core.errors import DataError, ParameterError
 from ...core.vocabulary import quote
 from ..kind_of_columns import told_by_answers
+from ..sets.lists import as_list, lists
 from ..sources import Source
 
 Multiple = Literal["error", "join", "drop", "set"]
@@ -267,7 +267,8 @@ class Rows:
             codes = np.asarray(self._codes[name], dtype=np.int32)[keep]
             columns[name] = pl.Series(name, list(names), dtype=pl.String).gather(codes)
         if sets:
-            columns["label"] = self._sets(keep, several)
+            codes = np.asarray(self._codes["label"])
+            columns["label"] = lists(list(self._names["label"]), self._lists, codes[keep], several[keep])
         for name, numbers in self._numbers.items():
             values = np.asarray(numbers)[keep]
             if np.isfinite(values).any():
@@ -277,8 +278,8 @@ class Rows:
         sources = pl.DataFrame({"worker": list(self.sources), "source": list(self.sources.values())})
         gold = self.gold
         if sets:
-            gold = {task: _json([label]) for task, label in gold.items()}
-            gold |= {task: _json(labels) for task, labels in self.gold_sets.items()}
+            gold = {task: as_list([label]) for task, label in gold.items()}
+            gold |= {task: as_list(labels) for task, labels in self.gold_sets.items()}
             kind, certain = SETS, True
         truths = pl.DataFrame({"task": list(gold), "label": list(gold.values())})
         return Found(
@@ -292,15 +293,3 @@ class Rows:
             workers=sources if self.sources else None,
             tasks=tasks,
         )
-
-    def _sets(self, keep: Any, several: np.ndarray[Any, Any]) -> pl.Series:
-        """Every answer as a JSON list; `a|b` may be one label of that name, or two."""
-        names = list(self._names["label"])
-        one = [None if name is None else _json([name]) for name in names]
-        many = [_json(self._lists.get(name, [])) for name in names]
-        code = np.asarray(self._codes["label"], dtype=np.int64) + np.where(several, len(names), 0)
-        return pl.Series("label", [*one, *many], dtype=pl.String).gather(code[keep])
-
-
-def _json(labels: Sequence[str]) -> str:
-    return json.dumps(list(labels), ensure_ascii=False)

@@ -101,5 +101,3 @@ def known_of(table: tuple[pl.Series, pl.Series, I1], tasks: pl.Series, classes: 
     out = np.full((len(tasks), len(classes)), UNKNOWN, dtype=np.int8)
     out[np.ix_(at[here], code[spoken])] = known[np.ix_(np.flatnonzero(here), np.flatnonzero(spoken))]
     return out
-
-

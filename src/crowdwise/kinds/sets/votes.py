@@ -42,7 +42,9 @@ class SetCoder(Coder):
         self.menus = None if menus is None else lists_of(menus, "offered")
         if self.menus is not None and len(self.menus) != len(self.said):
             raise DataError(f"labels has {len(self.said)} rows but offered has {len(self.menus)}")
-        given = None if classes is None else sorted_vocabulary(as_series(list(classes), "label").cast(pl.String), "label")
+        given = (
+            None if classes is None else sorted_vocabulary(as_series(list(classes), "label").cast(pl.String), "label")
+        )
         self.given, self.policy = given, unknown_classes
 
     def __len__(self) -> int:
@@ -91,7 +93,8 @@ class SetCoder(Coder):
         return found
 
     def _refuse_what_was_not_offered(self, found: Sets) -> None:
-        assert found.menus is not None and found.menu is not None
+        assert found.menus is not None
+        assert found.menu is not None
         row = found.row
         bad = np.flatnonzero(~found.menus[found.menu[row], found.code])
         if len(bad):
@@ -212,7 +215,11 @@ KIND = Kind(
         "model": "crowdwise.aggregate.sets.model:model_of",
         "infer": "crowdwise.aggregate.sets.model:infer",
         "evaluate": "crowdwise.scoring.sets.evaluate:evaluate",
-        "compare": "crowdwise.scoring.sets.compare:compare",
+        "compare": "crowdwise.scoring.alike.compare:compare_alike",
+        "said": "crowdwise.scoring.sets.shown:said",
+        "known": "crowdwise.workers.sets.study:known",
+        "study": "crowdwise.workers.sets.study:study_sets",
+        "flags": "crowdwise.workers.sets.study:flag_sets",
         "sentences": "crowdwise.scoring.sets.shown:sentences",
         "show": "crowdwise.scoring.sets.shown:show",
         "inspect": "crowdwise.scoring.sets.shown:inspect",

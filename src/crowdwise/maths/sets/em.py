@@ -71,9 +71,9 @@ class SetModel:
         all_named, offered = self.rows.said, self.rows.offered
         parts = [named, true, np.maximum(all_named - named, 0.0), np.maximum(offered - true, 0.0)]
         if self.tied:
-            parts = [part.sum(axis=1, keepdims=True) for part in parts]
+            parts = [np.asarray(part.sum(axis=1, keepdims=True)) for part in parts]
         mass = np.where(self.heard, posterior, 0.0).sum(axis=0)
-        return Counts(*parts, mass, self.heard.sum(axis=0).astype(np.float64))
+        return Counts(parts[0], parts[1], parts[2], parts[3], mass, self.heard.sum(axis=0).astype(np.float64))
 
     def rates(self, counts: Counts, pseudo: Pseudo) -> Rates:
         """The M-step: the mode of the posterior density."""

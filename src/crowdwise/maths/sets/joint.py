@@ -1,4 +1,4 @@
-"""What is common to the workers of a crowd that answers with sets: classes that are easy to miss, workers who miss much.
+"""What is common to a crowd that answers with sets: classes that are easy to miss, workers who miss much.
 
     hits[w, k] ~ Beta(strength[k] · m),   logit m = logit(pooled hits of class k) + shift[w],   shift[w] ~ N(0, spread²)
 
