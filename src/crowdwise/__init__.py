@@ -23,6 +23,7 @@ _HOMES = {
     "Run": "io.run_folder",
     "number_votes": "kinds.numbers.votes",
     "probability_votes": "kinds.probabilities.votes",
+    "set_votes": "kinds.sets.votes",
     "Result": "core.result",
     "Ledger": "core.ledger",
     "read": "io.read",
@@ -94,6 +95,10 @@ if TYPE_CHECKING:
     from .aggregate.probabilities.signals import Signals
     from .aggregate.registry import method
     from .aggregate.registry import names as methods
+    from .aggregate.sets.binary_relevance import BinaryRelevance
+    from .aggregate.sets.joint_sets import JointSets
+    from .aggregate.sets.set_coin import SetCoin
+    from .aggregate.sets.set_majority import SetMajority
     from .aggregate.spectral.eigen_ratio import EigenRatio
     from .aggregate.spectral.ghosh import Ghosh
     from .aggregate.spectral.kos import KOS
@@ -129,6 +134,7 @@ if TYPE_CHECKING:
     from .kinds.classes.annotations import Annotations
     from .kinds.numbers.votes import number_votes
     from .kinds.probabilities.votes import probability_votes
+    from .kinds.sets.votes import set_votes
     from .scoring import tasks
     from .scoring.calibrate import calibrate
     from .scoring.compare import Comparison, compare

@@ -26,12 +26,14 @@ from .numbers.scenarios import NUMBER_SCENARIOS, NumberScenario, PlantedNumbers
 from .planted import Crowd
 from .probabilities.scenarios import PROBABILITY_SCENARIOS, PlantedProbabilities, probability_crowd
 from .scenarios import EVERY, SCENARIOS, Scenario, scenario
+from .sets.scenarios import SET_SCENARIOS, PlantedSets, SetScenario
 
 __all__ = [
     "EVERY",
     "NUMBER_SCENARIOS",
     "PROBABILITY_SCENARIOS",
     "SCENARIOS",
+    "SET_SCENARIOS",
     "Adversary",
     "Assignment",
     "ClassCoins",
@@ -53,8 +55,10 @@ __all__ = [
     "PerTask",
     "PlantedNumbers",
     "PlantedProbabilities",
+    "PlantedSets",
     "Regular",
     "Scenario",
+    "SetScenario",
     "Setting",
     "TwoCoin",
     "crowd",

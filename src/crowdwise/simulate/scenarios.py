@@ -17,6 +17,7 @@ from .groups import ClassCoins, DirichletConfusion, Group, HammerSpammer, OneCoi
 from .numbers.scenarios import NUMBER_SCENARIOS
 from .planted import Crowd
 from .probabilities.scenarios import PROBABILITY_SCENARIOS
+from .sets.scenarios import SET_SCENARIOS
 
 
 @dataclass(frozen=True)
@@ -144,6 +145,7 @@ EVERY: dict[str, Any] = {
     **SCENARIOS,
     **NUMBER_SCENARIOS,
     **PROBABILITY_SCENARIOS,
+    **SET_SCENARIOS,
 }
 
 
@@ -164,11 +166,10 @@ def scenario(
     >>> scenario("copiers", tasks=50, workers=9, classes=3, seed=1).worker_table()["copies"].n_unique()
     2
     """
-    known = EVERY
-    if name not in known:
-        close = get_close_matches(str(name), known, n=1)
-        hint = f"did you mean {close[0]}?" if close else f"there are {', '.join(known)}"
+    if name not in EVERY:
+        close = get_close_matches(str(name), EVERY, n=1)
+        hint = f"did you mean {close[0]}?" if close else f"there are {', '.join(EVERY)}"
         raise ParameterError(f"there is no scenario {name!r}; {hint}")
     size = {"tasks": tasks, "workers": workers, "classes": classes, "labels": labels, "features": features}
     check_given(scenario, {**size, "seed": seed})
-    return known[name].make(tasks, workers, classes, labels, features, seed)
+    return EVERY[name].make(tasks, workers, classes, labels, features, seed)
