@@ -13,7 +13,7 @@ from crowdwise.aggregate.base import Run
 from crowdwise.engine.drivers import InProcess, Threads
 from crowdwise.engine.em import Passes, run
 from crowdwise.engine.sources import InMemory
-from crowdwise.maths.additive import tree_sum
+from crowdwise.maths.em import tree_sum
 from crowdwise.maths.kernels import Workspace
 
 from ..conftest import planted

@@ -3,7 +3,7 @@
     driver.map(job)   job(shard) of every shard, in the order of the shards
 
 A job is a pure function of parameters and one shard; what it gives is small (statistics) or belongs to the shard's
-tasks. The order of sums is the shards' own (`maths.additive.tree_sum`), so every driver gives the same bits.
+tasks. The order of sums is the shards' own (`maths.em.tree_sum`), so every driver gives the same bits.
 """
 
 from __future__ import annotations

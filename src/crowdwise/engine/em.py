@@ -21,8 +21,7 @@ from typing import Any, Generic, Protocol, Self, TypeVar
 import numpy as np
 import numpy.typing as npt
 
-from ..maths.additive import tree_sum
-from ..maths.em import Callback, Fit, Statistics, climb
+from ..maths.em import Callback, Fit, Statistics, climb, tree_sum
 from ..maths.kernels.memory import Memory
 from .drivers import Driver
 

@@ -1,4 +1,4 @@
-"""From what was found in a file to votes: coded, their ledger complete, with what the file knows of tasks and workers."""
+"""From what was found in a file to votes: coded, with a whole ledger and what the file knows of tasks and workers."""
 
 from __future__ import annotations
 

@@ -22,7 +22,7 @@ from ...core.params import Count, NonNegative
 from ...engine.drivers import Driver
 from ...engine.em import Fit, Passes, best_of, run
 from ...kinds.classes.annotations import Annotations
-from ...maths.additive import tree_sum
+from ...maths.em import tree_sum
 from ...maths.kernels import Stats, Workspace, accumulate, e_step, stats_of
 from ...maths.logspace import log_sum, shares_in_place
 from ..base import Aggregator, Run, Solution

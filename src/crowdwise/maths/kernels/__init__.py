@@ -21,7 +21,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 import numpy.typing as npt
 
-from ..additive import Additive
+from ..em import Additive
 from . import plain
 from .memory import Memory
 

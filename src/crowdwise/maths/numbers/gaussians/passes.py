@@ -12,7 +12,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from ...additive import Additive, tree_sum
+from ...em import Additive, tree_sum
 from ..rows import F8, Rows
 
 # Rows from which the compiled kernel pays for its import.
