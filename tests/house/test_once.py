@@ -18,7 +18,7 @@ from crowdwise.core.votes import Votes
 # Where a formula has its home; elsewhere it is imported.
 HOMES = {
     r"\bgammaln\b": ("maths/dirichlet.py", "maths/numbers/"),  # Dirichlet evidence and divergence
-    r"np\.where\(np\.eye\(": ("maths/coins.py",),  # matrices of workers who err evenly
+    r"np\.where\(np\.eye\([^)]*\), ": ("maths/coins.py",),  # matrices of workers who err evenly
     r"np\.minimum\.accumulate": (),  # Benjamini-Hochberg is scipy's
     r"np\.quantile\([^\n]*0\.025": (
         "workers/dependence/scores.py",
