@@ -120,6 +120,16 @@ KindOption = Annotated[
         show_default=False,
     ),
 ]
+Order = Annotated[
+    str | None,
+    typer.Option(
+        "--order",
+        help="The classes from low to high, where they have an order: bad,fair,good; or the word numbers, where they "
+        "are numbers.",
+        metavar="CLASSES",
+        show_default=False,
+    ),
+]
 AboutTasks = Annotated[
     Path | None,
     typer.Option(
@@ -154,6 +164,7 @@ class Asked:
     missing: Missing = None
     kind: KindOption = None
     offered: Offered = None
+    order: Order = None
     about_tasks: AboutTasks = None
     about_workers: AboutWorkers = None
 
@@ -175,6 +186,7 @@ class Asked:
             missing=tuple(self.missing or ()),
             kind=self.kind,
             likely=likely,
+            order=parse_order(self.order),
             offered=self.offered,
             about_tasks=self.about_tasks,
             about_workers=self.about_workers,
@@ -196,6 +208,13 @@ class Asked:
 
 # What is asked for when nothing is said.
 USUAL = Asked()
+
+
+def parse_order(order: str | None) -> list[str] | None:
+    """The names in --order, which may be quoted."""
+    import csv
+
+    return None if order is None else [n.strip() for n in next(csv.reader([order], skipinitialspace=True), [])]
 
 
 def reads_votes(command: Callable[..., None]) -> Callable[..., None]:

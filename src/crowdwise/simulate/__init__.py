@@ -23,6 +23,7 @@ from .groups import (
     TwoCoin,
 )
 from .numbers.scenarios import NUMBER_SCENARIOS, NumberScenario, PlantedNumbers
+from .ordered.scenarios import ORDERED_SCENARIOS, OrderedScenario, PlantedOrder
 from .planted import Crowd
 from .scenarios import EVERY, SCENARIOS, Scenario, scenario
 from .sets.scenarios import SET_SCENARIOS, PlantedSets, SetScenario
@@ -30,6 +31,7 @@ from .sets.scenarios import SET_SCENARIOS, PlantedSets, SetScenario
 __all__ = [
     "EVERY",
     "NUMBER_SCENARIOS",
+    "ORDERED_SCENARIOS",
     "SCENARIOS",
     "SET_SCENARIOS",
     "Adversary",
@@ -49,9 +51,11 @@ __all__ = [
     "MissingAtRandom",
     "NumberScenario",
     "OneCoin",
+    "OrderedScenario",
     "PairwiseFlipper",
     "PerTask",
     "PlantedNumbers",
+    "PlantedOrder",
     "PlantedSets",
     "Regular",
     "Scenario",

@@ -15,6 +15,7 @@ from .attacks import Adversary, Colluder, Constant, Copier, Guesser
 from .draw import crowd
 from .groups import ClassCoins, DirichletConfusion, Group, HammerSpammer, OneCoin, PairwiseFlipper, TwoCoin
 from .numbers.scenarios import NUMBER_SCENARIOS
+from .ordered.scenarios import ORDERED_SCENARIOS
 from .planted import Crowd
 from .sets.scenarios import SET_SCENARIOS
 
@@ -145,6 +146,7 @@ EVERY: dict[str, Any] = {
     **SCENARIOS,
     **NUMBER_SCENARIOS,
     **SET_SCENARIOS,
+    **ORDERED_SCENARIOS,
 }
 
 

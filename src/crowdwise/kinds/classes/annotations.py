@@ -188,8 +188,10 @@ class Annotations(Votes[Classes]):
         return out
 
     def with_classes(self, classes: Sequence[Any] | pl.Series) -> Annotations:
-        """The same rows where `classes` may be true too; the classes there are stay."""
+        """The same rows where `classes` may be true too; the classes there are stay, and with them their order."""
         wider = union(self.classes, sorted_vocabulary(classes, "label"))
+        if len(wider) == len(self.classes):
+            return self
         return self.saying(recode(self.label, self.classes, wider), wider)
 
     def saying(self, label: Codes, classes: pl.Series | None = None) -> Annotations:
@@ -227,6 +229,7 @@ KIND = Kind(
     votes=Annotations,
     doors={
         "describe": "crowdwise.kinds.describe:describe",
+        "default": "crowdwise.aggregate.ordered.base:default_of",
         "html": "crowdwise.plots.notebook:annotations_html",
         "model": "crowdwise.aggregate.models:model_of",
         "infer": "crowdwise.aggregate.infer:infer",
