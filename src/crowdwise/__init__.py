@@ -23,6 +23,7 @@ _HOMES = {
     "Run": "io.run_folder",
     "number_votes": "kinds.numbers.votes",
     "set_votes": "kinds.sets.votes",
+    "neighbour_links": "aggregate.graphs.links",
     "Result": "core.result",
     "Ledger": "core.ledger",
     "read": "io.read",
@@ -69,6 +70,8 @@ if TYPE_CHECKING:
     from .aggregate.ensemble.auto import Auto
     from .aggregate.ensemble.committee import Committee
     from .aggregate.ensemble.crowdlab import crowdlab
+    from .aggregate.graphs.graph_field import GraphField
+    from .aggregate.graphs.links import neighbour_links
     from .aggregate.moments.cnmf import CNMF
     from .aggregate.moments.multi_spa import MultiSPA
     from .aggregate.moments.sml import SML
@@ -86,6 +89,10 @@ if TYPE_CHECKING:
     from .aggregate.numbers.spectral_regression import SpectralRegression
     from .aggregate.numbers.student import Student
     from .aggregate.numbers.trimmed_mean import TrimmedMean
+    from .aggregate.ordered.ordinal_committee import OrdinalCommittee
+    from .aggregate.ordered.ordinal_prior import OrdinalPrior
+    from .aggregate.ordered.ordinal_split import OrdinalSplit
+    from .aggregate.ordered.ordinal_types import OrdinalTypes
     from .aggregate.registry import method
     from .aggregate.registry import names as methods
     from .aggregate.sets.binary_relevance import BinaryRelevance

@@ -14,6 +14,7 @@ from ..core import kind_table as kinds
 from ..core.errors import ParameterError
 from .cards.card import Card
 from .cards.classes import CLASSES
+from .cards.graphs import GRAPHS
 from .cards.learners import LEARNERS
 from .cards.numbers import NUMBERS
 from .cards.ordered import ORDERED
@@ -42,6 +43,7 @@ CARDS: dict[str, Card] = {
     **CLASSES,
     **NUMBERS,
     **ORDERED,
+    **GRAPHS,
     **SETS,
 }
 

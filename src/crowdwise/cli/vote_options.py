@@ -150,6 +150,17 @@ AboutWorkers = Annotated[
 ]
 
 
+Links = Annotated[
+    Path | None,
+    typer.Option(
+        "--links",
+        help="A table of two columns of tasks that belong together, and a third with weights if there is one.",
+        metavar="FILE",
+        show_default=False,
+    ),
+]
+
+
 @dataclass(frozen=True)
 class Asked:
     """What was said about reading the votes; every field is an option of every command that reads votes."""
@@ -167,6 +178,7 @@ class Asked:
     order: Order = None
     about_tasks: AboutTasks = None
     about_workers: AboutWorkers = None
+    links: Links = None
 
     def read(self, votes: str, likely: str | None = None) -> Reading:
         """The file, as it was asked for; answers are of the `likely` kind where nobody says another."""
@@ -190,6 +202,7 @@ class Asked:
             offered=self.offered,
             about_tasks=self.about_tasks,
             about_workers=self.about_workers,
+            links=self.links,
         )
 
     def truth(self, path: Path | None, columns: str | None, kind: Kind | None = None) -> pl.DataFrame | None:

@@ -22,7 +22,7 @@ from ..core.intake.repeats import Duplicates
 from ..core.kind import Kind, resolve
 from ..core.ledger import Ledger
 from ..core.vocabulary import quote
-from .about import facts, facts_of_items, with_about
+from .about import facts, facts_of_items, with_about, with_links
 from .formats import FORMATS as EXPORTS
 from .formats import get
 from .formats.base import OF_TASKS, SETS, Ask, Control, Found, Item, Multiple, Rejected
@@ -90,6 +90,7 @@ def read_all(
     likely: str | None = None,
     order: Sequence[Any] | None = None,
     offered: Any = None,
+    links: Any = None,
     about_tasks: Any = None,
     about_workers: Any = None,
 ) -> Reading:
@@ -102,7 +103,8 @@ def read_all(
     without it the columns tell, or, where they leave it open, the `likely` kind is meant (the one that a method takes).
     `order` names the classes from the lowest to the highest, where they have an order; `offered` (a mapping, a file or
     frame with a row a task) what could be chosen, where answers are sets and not everything could. `about_tasks` and
-    `about_workers` are files or frames with a row a task or worker, which then travel with the votes.
+    `about_workers` are files or frames with a row a task or worker, which then travel with the votes;
+    `links` is one with two columns of tasks that belong together, and a third with weights if there is one.
     """
     if format is not None and format not in FORMATS:
         raise ParameterError(f"format must be one of {', '.join(FORMATS)}, got {format!r}")
@@ -144,7 +146,7 @@ def read_all(
         votes = votes.about(workers=found.workers)
     if found.about_tasks is not None:
         votes = votes.about(tasks=found.about_tasks)
-    votes = with_about(votes, tasks=about_tasks, workers=about_workers)
+    votes = with_links(with_about(votes, tasks=about_tasks, workers=about_workers), links)
     return Reading(votes, name, why, found.question, chosen, found.gold, found.workers, found.items, found.control)
 
 

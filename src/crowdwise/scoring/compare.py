@@ -139,9 +139,10 @@ def compare_classes(
 
 
 def _suitable(annotations: Annotations) -> list[str]:
-    """All methods for classes; those that need an order only where there is one."""
-    ordered = annotations.answers.order is not None
-    return [name for name in registry.names() if ordered or "order" not in registry.card(name).needs]
+    """All methods for classes; those that need an order or links only where there are such."""
+    lacks = {"order"} if annotations.answers.order is None else set()
+    lacks |= {"links"} if annotations.links is None else set()
+    return [name for name in registry.names() if not lacks & registry.card(name).needs]
 
 
 def _check_truth(annotations: Annotations, answers: pl.DataFrame, gold: Gold | None) -> None:

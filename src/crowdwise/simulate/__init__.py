@@ -11,6 +11,7 @@
 from .assignment import Assignment, Dense, HeavyTailed, MissingAtRandom, PerTask, Regular
 from .attacks import Adversary, Colluder, Constant, Copier, Guesser
 from .draw import crowd
+from .graphs.scenarios import LINKED_SCENARIOS, LinkedScenario, PlantedLinks
 from .groups import (
     ClassCoins,
     DirichletConfusion,
@@ -30,6 +31,7 @@ from .sets.scenarios import SET_SCENARIOS, PlantedSets, SetScenario
 
 __all__ = [
     "EVERY",
+    "LINKED_SCENARIOS",
     "NUMBER_SCENARIOS",
     "ORDERED_SCENARIOS",
     "SCENARIOS",
@@ -48,12 +50,14 @@ __all__ = [
     "Guesser",
     "HammerSpammer",
     "HeavyTailed",
+    "LinkedScenario",
     "MissingAtRandom",
     "NumberScenario",
     "OneCoin",
     "OrderedScenario",
     "PairwiseFlipper",
     "PerTask",
+    "PlantedLinks",
     "PlantedNumbers",
     "PlantedOrder",
     "PlantedSets",

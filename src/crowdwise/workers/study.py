@@ -142,7 +142,8 @@ def study_classes(
     idle: float = 600.0,
 ) -> Study:
     """Of classes. `gold` adds accuracies on known tasks, `level` and `order` grade the agreement (see `agreement`;
-    votes that have an order are graded by it unless something else is said), `idle` is the longest pause in seconds that still counts as work.
+    votes that have an order are graded by it unless something else is said), `idle` is the longest pause in seconds
+    that still counts as work.
     """
     if too_thin(annotations, _FEWEST):
         raise DataError(
