@@ -60,7 +60,9 @@ class OrdinalSplit(OrderedAggregator):
             found = self._step(annotations, gold, run, step)
             above[:, step] = found.posterior[:, 1]
             passes, settled = max(passes, found.n_iter), settled and found.converged
-        falling = np.minimum.accumulate(above, axis=1)
+        # Made to fall from below and from above, and averaged: neither end of the ladder is the first.
+        low, high = np.minimum.accumulate(above, axis=1), np.maximum.accumulate(above[:, ::-1], axis=1)[:, ::-1]
+        falling = (low + high) / 2
         posterior = np.maximum(falling[:, :-1] - falling[:, 1:], 0.0)
         posterior /= posterior.sum(axis=1, keepdims=True)
         mass = posterior.mean(axis=0) if len(posterior) else np.full(k, 1 / k)

@@ -22,6 +22,8 @@ WIDEST, NARROW, BROAD = 1.8, 0.08, 2.0
 ELSE = 0.05
 # No answer of a type is less likely than this.
 FLOOR = 1e-6
+# How stiffly the thresholds are held to their even places, in answers per squared step.
+STIFF = 5.0
 # Pseudo-workers of each type, in all.
 PRIOR = 1.0
 
@@ -106,11 +108,21 @@ def _thresholds(start: F8, bias: F8, scale: F8, seen: F8) -> F8:
     seen, bias, scale = seen[some], bias[some], scale[some]
     even = np.arange(k - 1) + 0.5
 
-    def cost(x: F8) -> float:
-        order = np.sort(x)
-        own = float((seen * np.log(grid_p(order, bias, scale, k))).sum())
-        return -own + 5.0 * float(((order - even) ** 2).sum()) + 1e3 * float(((order - x) ** 2).sum())
+    def cost(x: F8) -> tuple[float, F8]:
+        """Minus the log density of the thresholds, and its slope; x are the first one and the steps' logarithms."""
+        gaps = np.exp(x[1:])
+        at = x[0] + np.concatenate([[0.0], np.cumsum(gaps)])
+        p = grid_p(at, bias, scale, k)
+        f = expit((at[None, :, None] - np.arange(k)[None, None, :] - bias[:, None, None]) / scale[:, None, None])
+        dense = f * (1 - f) / scale[:, None, None]
+        ratio = np.where(p > FLOOR, seen / p, 0.0)  # what lies at the floor does not move
+        slope = -(dense * (ratio[:, :-1] - ratio[:, 1:])).sum(axis=(0, 2)) + 2 * STIFF * (at - even)
+        value = -float((seen * np.log(p)).sum()) + STIFF * float(((at - even) ** 2).sum())
+        rest = np.cumsum(slope[::-1])[::-1]  # what moves with each threshold: itself and all above it
+        return value, np.concatenate([[rest[0]], rest[1:] * gaps])
 
-    found = minimize(cost, start, method="L-BFGS-B", options={"maxiter": 20})
-    better = found.fun <= cost(start) and np.isfinite(found.x).all()
-    return np.sort(found.x) if better else start
+    begin = np.concatenate([start[:1], np.log(np.maximum(np.diff(start), 1e-3))])
+    found = minimize(cost, begin, jac=True, method="L-BFGS-B", options={"maxiter": 20})
+    if not np.isfinite(found.x).all() or found.fun > cost(begin)[0]:
+        return start
+    return np.asarray(found.x[0] + np.concatenate([[0.0], np.cumsum(np.exp(found.x[1:]))]))

@@ -53,5 +53,5 @@ def linked_crowd(
     task = np.repeat(np.arange(tasks), per_task)
     wrong = (truth[task] + rng.integers(1, max(classes, 2), size=len(task))) % classes
     label = np.where(rng.random(len(task)) < skill[worker], truth[task], wrong)
-    found = [each.astype(np.int32) for each in (task, worker, label, truth, one[keep], two[keep])]
-    return LinkedCrowd(*found, skill)
+    columns = {"task": task, "worker": worker, "label": label, "truth": truth, "one": one[keep], "two": two[keep]}
+    return LinkedCrowd(**{name: each.astype(np.int32) for name, each in columns.items()}, accuracy=skill)
