@@ -27,7 +27,7 @@ from .formats import FORMATS as EXPORTS
 from .formats import get
 from .formats.base import OF_TASKS, SETS, Ask, Control, Found, Item, Multiple, Rejected
 from .formats.detect import PLAIN, detect
-from .kind_of_columns import FALLBACK, roles, told, told_by_lists
+from .kind_of_columns import FALLBACK, may_be_classes, roles, told, told_by_lists
 from .numerals import respell, with_points
 from .snorkel import read_snorkel
 from .sources import Source, open_source, printable
@@ -209,7 +209,8 @@ def _find_long(
     record, wanted, chosen, notes = _columns(table, mapping, ask.kind)
     frame = _read(table, chosen, wanted)
     guessed = ask.kind is None and record.fits is not None and not mapping.keys() & set(wanted[2:])
-    if guessed and not all(record.fits(frame[chosen[role]]) for role in wanted[2:]):  # type: ignore[misc]
+    fits = not guessed or all(record.fits(frame[chosen[role]]) for role in wanted[2:])  # type: ignore[misc]
+    if not fits and may_be_classes(table.header):
         record, wanted, chosen, notes = _columns(table, mapping, FALLBACK)  # called a score, but no number
         frame = _read(table, chosen, wanted)
     lists, why_lists = told_by_lists(frame[chosen["label"]]) if ask.kind is None and "label" in chosen else (None, ())
