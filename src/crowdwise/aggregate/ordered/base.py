@@ -14,6 +14,7 @@ from ...engine.em import Fit, Shards, run
 from ...kinds.classes.annotations import Annotations
 from ...kinds.classes.answers import Classes
 from ...maths.kernels import Stats
+from ...maths.ordered.refine import refined
 from ...maths.ordered.types import Types
 from ..base import Aggregator, Run, Solution
 from ..confusion.base import ConfusionModel, Params, in_rounds, vote_shares
@@ -113,10 +114,12 @@ class InRounds(OrderedAggregator):
     def under(self, types: Types, stats: Stats) -> ConfusionModel:
         """The model of the next round."""
 
-    def told(self, found: Solution, fit: Fit[Params], types: Types, belief: F8) -> Solution:  # noqa: ARG002
+    def told(self, found: Solution, fit: Fit[Params], types: Types, belief: F8) -> Solution:
         """The solution with what is learnt of the workers' types."""
         grid = len(types.bias)
         tries = belief[:, :grid].sum(axis=1)
         own = belief[:, :grid] / np.maximum(tries, 1e-12)[:, None]
-        extra = {"bias": own @ types.bias, "scale": np.exp(own @ np.log(types.scale)), "spammer": 1 - tries}
+        bias, scale = own @ types.bias, np.exp(own @ np.log(types.scale))
+        bias, scale = refined(fit.stats.counts, bias, scale, types.threshold)
+        extra = {"bias": bias, "scale": scale, "spammer": 1 - tries}
         return replace(found, extra={**found.extra, **extra, "threshold": types.threshold})

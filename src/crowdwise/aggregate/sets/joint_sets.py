@@ -48,7 +48,7 @@ class JointSets(SetAggregator):
     """
 
     name: ClassVar[str] = "joint_sets"
-    max_iter: Count = 200
+    max_iter: Count = 1000
     tol: NonNegative = 1e-3
     prior_strength: Positive = 1.25
     prior_rate: Positive = 1.0
