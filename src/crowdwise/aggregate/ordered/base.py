@@ -24,6 +24,8 @@ from ..registry import DEFAULT
 F8 = npt.NDArray[np.float64]
 # EM passes at one prior; the passes of a round never lower that round's objective.
 PASSES = 5
+# Rounds in which the types and the strengths are learnt; later ones would only trade places between neighbours.
+LEARNING = 40
 
 
 def default_of(votes: Annotations) -> str:
@@ -98,8 +100,9 @@ class InRounds(OrderedAggregator):
         traces: list[F8] = []
         passes, settled = 0, False
         while passes < self.max_iter and not settled:
-            types = types.learn(stats.counts, belief)
-            model = self.under(types, stats)
+            if len(traces) < LEARNING:  # then the prior stands, and EM settles under it
+                types = types.learn(stats.counts, belief)
+                model = self.under(types, stats)
             fit: Fit[Params] = run(data.under(model), stats, max_iter=min(PASSES, self.max_iter - passes), tol=0.0)
             settled = len(traces) > 0 and float(np.abs(fit.posterior - posterior).max(initial=0.0)) <= self.tol
             posterior, stats = fit.posterior, fit.stats
