@@ -22,6 +22,7 @@ _HOMES = {
     "Votes": "core.votes",
     "Run": "io.run_folder",
     "number_votes": "kinds.numbers.votes",
+    "probability_votes": "kinds.probabilities.votes",
     "set_votes": "kinds.sets.votes",
     "neighbour_links": "aggregate.graphs.links",
     "Result": "core.result",
@@ -93,6 +94,12 @@ if TYPE_CHECKING:
     from .aggregate.ordered.ordinal_prior import OrdinalPrior
     from .aggregate.ordered.ordinal_split import OrdinalSplit
     from .aggregate.ordered.ordinal_types import OrdinalTypes
+    from .aggregate.probabilities.extremized import Extremized
+    from .aggregate.probabilities.followed import Followed
+    from .aggregate.probabilities.mean_probability import MeanProbability
+    from .aggregate.probabilities.median_probability import MedianProbability
+    from .aggregate.probabilities.pooled_probabilities import PooledProbabilities
+    from .aggregate.probabilities.signals import Signals
     from .aggregate.registry import method
     from .aggregate.registry import names as methods
     from .aggregate.sets.binary_relevance import BinaryRelevance
@@ -133,6 +140,7 @@ if TYPE_CHECKING:
     from .io.run_folder import Run
     from .kinds.classes.annotations import Annotations
     from .kinds.numbers.votes import number_votes
+    from .kinds.probabilities.votes import probability_votes
     from .kinds.sets.votes import set_votes
     from .scoring import tasks
     from .scoring.calibrate import calibrate

@@ -18,6 +18,7 @@ from .cards.graphs import GRAPHS
 from .cards.learners import LEARNERS
 from .cards.numbers import NUMBERS
 from .cards.ordered import ORDERED
+from .cards.probabilities import PROBABILITIES
 from .cards.sets import SETS
 
 __all__ = [
@@ -44,6 +45,7 @@ CARDS: dict[str, Card] = {
     **NUMBERS,
     **ORDERED,
     **GRAPHS,
+    **PROBABILITIES,
     **SETS,
 }
 

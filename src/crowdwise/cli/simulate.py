@@ -30,7 +30,7 @@ def simulate(
         typer.Option(
             "-o",
             "--output",
-            help="Folder for labels.csv (votes.csv of other kinds than classes), truth.csv, workers.csv, features.npz.",
+            help="Folder for labels.csv (of other kinds votes.csv), truth.csv, workers.csv, features.npz.",
             show_default=False,
         ),
     ] = None,

@@ -16,6 +16,7 @@ Door = str | Callable[..., Any]
 BUILT_IN = {
     "classes": "crowdwise.kinds.classes.annotations:KIND",
     "numbers": "crowdwise.kinds.numbers.votes:KIND",
+    "probabilities": "crowdwise.kinds.probabilities.votes:KIND",
     "sets": "crowdwise.kinds.sets.votes:KIND",
 }
 _KINDS: dict[str, Kind] = {}

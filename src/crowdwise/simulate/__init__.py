@@ -26,6 +26,7 @@ from .groups import (
 from .numbers.scenarios import NUMBER_SCENARIOS, NumberScenario, PlantedNumbers
 from .ordered.scenarios import ORDERED_SCENARIOS, OrderedScenario, PlantedOrder
 from .planted import Crowd
+from .probabilities.scenarios import PROBABILITY_SCENARIOS, PlantedProbabilities, probability_crowd
 from .scenarios import EVERY, SCENARIOS, Scenario, scenario
 from .sets.scenarios import SET_SCENARIOS, PlantedSets, SetScenario
 
@@ -34,6 +35,7 @@ __all__ = [
     "LINKED_SCENARIOS",
     "NUMBER_SCENARIOS",
     "ORDERED_SCENARIOS",
+    "PROBABILITY_SCENARIOS",
     "SCENARIOS",
     "SET_SCENARIOS",
     "Adversary",
@@ -60,6 +62,7 @@ __all__ = [
     "PlantedLinks",
     "PlantedNumbers",
     "PlantedOrder",
+    "PlantedProbabilities",
     "PlantedSets",
     "Regular",
     "Scenario",
@@ -67,5 +70,6 @@ __all__ = [
     "Setting",
     "TwoCoin",
     "crowd",
+    "probability_crowd",
     "scenario",
 ]

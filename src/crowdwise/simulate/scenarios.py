@@ -18,6 +18,7 @@ from .groups import ClassCoins, DirichletConfusion, Group, HammerSpammer, OneCoi
 from .numbers.scenarios import NUMBER_SCENARIOS
 from .ordered.scenarios import ORDERED_SCENARIOS
 from .planted import Crowd
+from .probabilities.scenarios import PROBABILITY_SCENARIOS
 from .sets.scenarios import SET_SCENARIOS
 
 
@@ -141,11 +142,11 @@ SCENARIOS: dict[str, Scenario] = {
     "mixed": Scenario("a bit of everything: six sorts of trouble, busy and idle workers, hard tasks", _mixed),
 }
 
-
-# Those of every kind.
+# Those of every kind of answers.
 EVERY: dict[str, Any] = {
     **SCENARIOS,
     **NUMBER_SCENARIOS,
+    **PROBABILITY_SCENARIOS,
     **SET_SCENARIOS,
     **ORDERED_SCENARIOS,
     **LINKED_SCENARIOS,
@@ -162,9 +163,9 @@ def scenario(
     features: Whole = 0,
     seed: Whole = 0,
 ) -> Any:
-    """A ready-made crowd by name: a `Crowd` of classes (4 unless said), or what its kind has, such as `PlantedNumbers`.
+    """A ready-made crowd by name: a `Crowd` of classes (4 unless said), or the like of another kind of answers.
 
-    `EVERY` says what each is.
+    `simulate.EVERY` says what each is.
 
     >>> scenario("copiers", tasks=50, workers=9, classes=3, seed=1).worker_table()["copies"].n_unique()
     2

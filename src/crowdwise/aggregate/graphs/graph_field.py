@@ -21,7 +21,7 @@ from ...core.links import codes
 from ...core.params import Count, NonNegative
 from ...kinds.classes.annotations import Annotations
 from ...maths.graphs.field import Graph, settle, softmax
-from ...maths.kernels import Stats, Workspace, em_pass, stats_of
+from ...maths.kernels import Stats, Workspace, e_step, stats_of
 from ..base import Aggregator, Run, Solution
 from ..confusion.base import Params, vote_shares
 from ..confusion.hierarchical import PASSES, Crowd, Hierarchical
@@ -86,9 +86,9 @@ class GraphField(Aggregator):
             crowd = crowd.learn(stats, 100.0)
             model = crowd.model(self.prior_class)
             for _ in range(min(PASSES, self.max_iter - passes)):
-                params = model.m_step(stats)
+                params = model.maximise(stats)
                 # Under even classes the posterior is the likelihood of the task's own labels.
-                own = em_pass(space, params.theta, np.full(k, 1 / k)).posterior
+                own = e_step(space, params.theta, np.full(k, 1 / k))
                 log_p = np.log(np.maximum(own, _LEAST)) + np.log(params.class_prior)
                 posterior = settle(graph, log_p, posterior, strength, self.sweeps)
                 posterior = posterior if gold is None else gold.clamp(posterior)

@@ -10,14 +10,14 @@ import numpy as np
 import numpy.typing as npt
 
 from ...core.params import Count, NonNegative
-from ...engine.em import Fit, Shards, run
+from ...engine.em import Passes, run
 from ...kinds.classes.annotations import Annotations
 from ...kinds.classes.answers import Classes
 from ...maths.kernels import Stats
 from ...maths.ordered.refine import refined
 from ...maths.ordered.types import Types
 from ..base import Aggregator, Run, Solution
-from ..confusion.base import ConfusionModel, Params, in_rounds, vote_shares
+from ..confusion.base import ConfusionModel, Found, Matrices, in_rounds
 from ..gold import Gold
 from ..registry import DEFAULT
 
@@ -88,36 +88,33 @@ class InRounds(OrderedAggregator):
     def on_levels(self, annotations: Annotations, gold: Gold | None, run_: Run) -> Solution:
         """From the shares of the votes."""
         k = annotations.n_classes
-        posterior = vote_shares(annotations, gold)
         said = np.bincount(annotations.label, weights=annotations.weight, minlength=k).astype(np.float64)
         types = Types.start(k, said)
-        data: Shards[Params] = Shards(
-            ConfusionModel(np.ones((k, k)), self.prior_class), annotations, None if gold is None else gold.label,
-            run_.n_shards,
-        )  # fmt: skip
-        stats = data.stats(posterior)
+        data: Matrices = Passes(ConfusionModel(np.ones((k, k)), self.prior_class), run_.spread(annotations, gold))
+        stats, before = data.start(), None
         belief = types.judge(stats.counts)
         traces: list[F8] = []
         passes, settled = 0, False
         while passes < self.max_iter and not settled:
             if len(traces) < LEARNING:  # then the prior stands, and EM settles under it
                 types = types.learn(stats.counts, belief)
-                model = self.under(types, stats)
-            fit: Fit[Params] = run(data.under(model), stats, max_iter=min(PASSES, self.max_iter - passes), tol=0.0)
-            settled = len(traces) > 0 and float(np.abs(fit.posterior - posterior).max(initial=0.0)) <= self.tol
-            posterior, stats = fit.posterior, fit.stats
+                data = data.under(self.under(types, stats))
+            fit: Found = run(data, stats, max_iter=min(PASSES, self.max_iter - passes), tol=0.0)
+            settled = data.moved(before, fit.params) <= self.tol
+            before, stats = fit.params, fit.stats
             belief = types.judge(stats.counts)
             passes += fit.n_iter
             traces.append(fit.trace)
             if run_.callback is not None:
                 run_.callback(passes, fit.objective)
-        return self.told(in_rounds(fit, traces, passes, settled, {}), fit, types, belief)
+        found = in_rounds(fit, data.posterior(fit.params), traces, passes, settled, {})
+        return self.told(found, fit, types, belief)
 
     @abstractmethod
     def under(self, types: Types, stats: Stats) -> ConfusionModel:
         """The model of the next round."""
 
-    def told(self, found: Solution, fit: Fit[Params], types: Types, belief: F8) -> Solution:
+    def told(self, found: Solution, fit: Found, types: Types, belief: F8) -> Solution:
         """The solution with what is learnt of the workers' types."""
         grid = len(types.bias)
         tries = belief[:, :grid].sum(axis=1)

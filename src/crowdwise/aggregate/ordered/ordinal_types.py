@@ -17,11 +17,10 @@ from typing import ClassVar
 import numpy as np
 import numpy.typing as npt
 
-from ...engine.em import Fit
 from ...maths.kernels import Stats
 from ...maths.ordered.types import Types
 from ..base import Solution
-from ..confusion.base import ConfusionModel, Params
+from ..confusion.base import ConfusionModel, Found, Params
 from .base import InRounds
 
 F8 = npt.NDArray[np.float64]
@@ -42,7 +41,7 @@ class TypeModel(ConfusionModel):
         super().__init__(np.ones(1), prior_class)
         self.types, self.log_p = types, types.log_p
 
-    def m_step(self, stats: Stats) -> TypeBeliefs:
+    def maximise(self, stats: Stats) -> TypeBeliefs:
         """The best beliefs for these expected counts."""
         belief = self.types.judge(stats.counts)
         k = len(self.types.spam)
@@ -54,10 +53,10 @@ class TypeModel(ConfusionModel):
         """Matrices have no prior of their own."""
         return 0.0
 
-    def log_prior_density(self, params: Params) -> float:
+    def log_prior(self, params: Params) -> float:
         """Minus the divergence: with the log-likelihood under theta, a lower bound of the evidence."""
         assert isinstance(params, TypeBeliefs)
-        return super().log_prior_density(params) - params.divergence
+        return super().log_prior(params) - params.divergence
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -78,7 +77,7 @@ class OrdinalTypes(InRounds):
         """The types as they are."""
         return TypeModel(types, self.prior_class)
 
-    def told(self, found: Solution, fit: Fit[Params], types: Types, belief: F8) -> Solution:
+    def told(self, found: Solution, fit: Found, types: Types, belief: F8) -> Solution:
         """Means are published; what the E-step used is kept for `Result.infer`."""
         own = super().told(found, fit, types, belief)
         assert isinstance(fit.params, TypeBeliefs)
