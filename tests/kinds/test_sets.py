@@ -113,6 +113,13 @@ def test_more_than_64_classes():
     assert len(cw.JointSets().fit(votes).sets[0]) >= 50
 
 
+def test_notebooks_show_votes_and_results():
+    votes = cw.set_votes([1, 1], [*"uv"], [["<b>"], ["a", "<b>"]])
+    for shown in (votes._repr_html_(), cw.SetMajority().fit(votes)._repr_html_()):
+        assert "&lt;b&gt;" in shown
+        assert "<b>" not in shown.replace("<b>set_majority</b>", "").replace("<b>2 label sets</b>", "")
+
+
 def test_truths_in_every_form():
     classes = pl.Series(["a", "b"])
     whole = set_truth({1: ["a"], 2: []}, classes)

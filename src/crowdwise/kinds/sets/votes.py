@@ -225,6 +225,7 @@ KIND = Kind(
         "flags": "crowdwise.workers.sets.study:flag_sets",
         "sentences": "crowdwise.scoring.sets.shown:sentences",
         "show": "crowdwise.scoring.sets.shown:show",
+        "card": "crowdwise.plots.notebook:result_html",
         "inspect": "crowdwise.scoring.sets.shown:inspect",
         "worker_rows": "crowdwise.scoring.sets.shown:worker_rows",
     },
