@@ -24,6 +24,7 @@ _HOMES = {
     "number_votes": "kinds.numbers.votes",
     "probability_votes": "kinds.probabilities.votes",
     "set_votes": "kinds.sets.votes",
+    "neighbour_links": "aggregate.graphs.links",
     "Result": "core.result",
     "Ledger": "core.ledger",
     "read": "io.read",
@@ -70,6 +71,8 @@ if TYPE_CHECKING:
     from .aggregate.ensemble.auto import Auto
     from .aggregate.ensemble.committee import Committee
     from .aggregate.ensemble.crowdlab import crowdlab
+    from .aggregate.graphs.graph_field import GraphField
+    from .aggregate.graphs.links import neighbour_links
     from .aggregate.moments.cnmf import CNMF
     from .aggregate.moments.multi_spa import MultiSPA
     from .aggregate.moments.sml import SML
@@ -87,6 +90,10 @@ if TYPE_CHECKING:
     from .aggregate.numbers.spectral_regression import SpectralRegression
     from .aggregate.numbers.student import Student
     from .aggregate.numbers.trimmed_mean import TrimmedMean
+    from .aggregate.ordered.ordinal_committee import OrdinalCommittee
+    from .aggregate.ordered.ordinal_prior import OrdinalPrior
+    from .aggregate.ordered.ordinal_split import OrdinalSplit
+    from .aggregate.ordered.ordinal_types import OrdinalTypes
     from .aggregate.probabilities.extremized import Extremized
     from .aggregate.probabilities.followed import Followed
     from .aggregate.probabilities.mean_probability import MeanProbability

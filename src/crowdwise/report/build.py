@@ -67,7 +67,7 @@ def build(
     truth: Any = None,
     blind: Result | None = None,
     history: pl.DataFrame | None = None,
-    level: Level = "nominal",
+    level: Level | None = None,
     order: Sequence[Any] | None = None,
 ) -> View:
     """Work everything out once. `truth` are known labels, `blind` the fit without them (see `report.write`)."""

@@ -45,6 +45,7 @@ HOLD = {
     "classes": tuple(VOTES),
     "numbers": ("wide", "label_studio", "label_studio_min", "label_studio_csv", "argilla", "hf_lists", "mturk",
                 "toloka", "snow", "llm_judge", "potato"),
+    "sets": ("label_studio", "label_studio_min", "label_studio_csv", "argilla", "doccano"),
 }  # fmt: skip
 WITH_EVERY_TASK = ("wide", "cleanlab", "snorkel", "label_studio", "argilla", "hf_lists")
 RESULTS = {

@@ -13,6 +13,7 @@ from xml.sax.saxutils import escape, quoteattr
 import polars as pl
 
 from ...core.errors import DataError
+from .label_studio import LISTS
 from .rows import Row, answer_of, by_worker
 
 if TYPE_CHECKING:
@@ -23,9 +24,10 @@ _NOT_XML = re.compile("[\x00-\x08\x0b\x0c\x0e-\x1f\ud800-\udfff\ufffe\uffff]")
 
 def write_doccano(reading: Reading, path: Path) -> tuple[str, ...]:
     """<user>.jsonl."""
+    says = json.loads if reading.annotations.kind.name in LISTS else lambda label: [label]
 
     def content(_: str, found: list[Row]) -> str:
-        examples = ({"id": row["task"], "text": row["task"], "label": [row["label"]]} for row in found)
+        examples = ({"id": row["task"], "text": row["task"], "label": says(row["label"])} for row in found)
         return "".join(json.dumps(example, ensure_ascii=False) + "\n" for example in examples)
 
     return _write(reading, path, "{}.jsonl", content)
