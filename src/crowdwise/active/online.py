@@ -180,6 +180,14 @@ class OnlineModel:
             return self.chains.without_own(0, self.n_tasks)
         return np.asarray(self.chains.without_own(task, 1)[0])
 
+    def blind(self, tasks: npt.NDArray[np.int64]) -> F8:
+        """The cautious posterior of gold tasks, had their truth not been known."""
+        gold = self.chains.gold[tasks].copy()
+        self.chains.gold[tasks] = -1
+        out = np.concatenate([self.chains.without_own(int(t), 1) for t in tasks])
+        self.chains.gold[tasks] = gold
+        return np.asarray(out)
+
     def theta(self, workers: Any) -> F8:
         """confusion[worker, true, observed] of these workers."""
         part = self.chains.counts[workers] + self.chains.prior
