@@ -173,11 +173,12 @@ class Chains:
         first[1:] = task[1:] != task[:-1]
         self.head[task[first]] = np.flatnonzero(first)
 
-    def restart(self) -> None:
-        """Believe the vote shares."""
+    def restart(self, doubt: float) -> None:
+        """Believe the vote shares, with `doubt` votes more that are spread over all classes."""
         task, _, said, weight = self.rows()
         n, k = self.n_tasks, self.q.shape[1]
         votes = np.bincount(task * k + said, weights=weight, minlength=n * k).reshape(n, k)
+        votes[self.n[:n] > 0] += doubt / k
         self.q[:n] = votes / np.maximum(votes.sum(axis=1, keepdims=True), 1e-300)
         known = np.flatnonzero((self.gold[:n] >= 0) & (self.n[:n] > 0))
         self.q[known] = np.eye(k)[self.gold[known]]

@@ -119,14 +119,20 @@ class OnlineModel:
     def settle(self, tol: float = 1e-6, max_rounds: int = 100) -> bool:
         """Forget the way here: from the vote shares, rounds of sweeps until none moves a posterior by more than `tol`.
 
-        Whether that happened within `max_rounds`; what comes out depends on the answers alone.
+        Whether that happened within `max_rounds`; what comes out depends on the answers alone. At the start one vote
+        counts as far as the prior trusts a worker: taken at its word, a crowd with one answer a task would look perfect.
         """
         self._undoable = None
         self.crowd = Crowd.start(self.n_classes, self.prior)
         self._set_prior()
         self.chains.in_order()
-        self.chains.restart()
+        self.chains.restart(self._doubt())
         return any(self.sweep() <= tol for _ in range(max_rounds))
+
+    def _doubt(self) -> float:
+        """Votes to spread over all classes, so that a single vote is as sure as the prior's accuracy."""
+        k, p = self.n_classes, self.prior.prior_accuracy
+        return (1 - p) / (p - 1 / k) if p > 1 / k else 1.0
 
     def rebase(self, posterior: F8, tasks: npt.NDArray[np.int64] | None = None) -> None:
         """Go on from what a batch fit believes: posterior[i, class] of tasks[i] (None: tasks 0, 1, ...)."""

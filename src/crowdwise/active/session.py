@@ -11,7 +11,6 @@ from collections import deque
 from collections.abc import Iterable, Mapping
 
 import numpy as np
-import numpy.typing as npt
 
 from ..core.errors import DataError
 from .asking import Choice
@@ -22,7 +21,8 @@ from .records import Asked, Settings, Stopped
 from .rules import Policy, policy_of
 from .stopping import Stopping, of_project
 
-F8 = npt.NDArray[np.float64]
+# With fewer answers per answered task than this, one round of EM is enough.
+FEW = 3
 
 
 class Session:
@@ -135,7 +135,9 @@ class Session:
     def sweep(self) -> list[tuple[int, str]]:
         """Learn from all answers again; tasks that closed or opened thereby, with the reason ("": open again)."""
         self._swept = self.model.n_labels
-        self.model.sweep()
+        answered = max(self.model.n_tasks - int(self.model.chains.silent().sum()), 1)
+        few = self.model.n_labels < FEW * answered
+        self.model.settle(max_rounds=1 if few else self.settings.rounds)
         return self.board.renew()
 
     # ---------------------------------------------------------------- where it stands

@@ -151,7 +151,8 @@ def _run(
             session.tell(asked.task, asked.worker, take(asked.task, asked.worker))
             n += 1
         if why or n % every == 0:
-            points.append((n, accuracy(session.model, truth, why != ""), session.board.progress.accuracy[0]))
+            session.sweep()
+            points.append((n, accuracy(session.model, truth), session.board.progress.accuracy[0]))
             if until is not None and points[-1][1] >= until:
                 why = "the accuracy is reached"
     labels = session.model.posterior.argmax(axis=1)
@@ -162,10 +163,8 @@ def _run(
     return Trial(queries, shares, expected, labels, n_labels, reason, right, why)
 
 
-def accuracy(model: OnlineModel, truth: I8, last: bool = False) -> float:
-    """Share of right labels among tasks with a known truth, ties shared; at the end after some sweeps more."""
-    for _ in range(3 if last else 0):
-        model.sweep()
+def accuracy(model: OnlineModel, truth: I8) -> float:
+    """Share of right labels among tasks with a known truth, ties shared."""
     q = model.posterior[truth >= 0]
     best = q >= q.max(axis=1, keepdims=True) - 1e-9
     hit = best[np.arange(len(q)), truth[truth >= 0]] / best.sum(axis=1)
