@@ -11,7 +11,7 @@ import numpy as np
 
 import crowdwise as cw
 from crowdwise.active.allocate import allocate
-from crowdwise.active.trials import _codes
+from crowdwise.active.trials import known_codes
 from crowdwise.maths.information import entropy
 from crowdwise.scoring.needs import EXPERT, needs
 
@@ -29,7 +29,7 @@ def right(result, truth):
 def one(name: str, seed: int, keep: float = KEEP, share: float = SHARE) -> dict[str, float]:
     """Gain in accuracy per 100 votes of each way."""
     data = cw.datasets.load(name)
-    votes, truth = data.annotations, _codes(data.truth, data.annotations)
+    votes, truth = data.annotations, known_codes(data.truth, data.annotations)
     rng = np.random.default_rng([seed, 5])
     mask = rng.random(len(votes)) < keep
     kept, held = votes.take(np.flatnonzero(mask)), rng.permutation(np.flatnonzero(~mask))

@@ -79,7 +79,7 @@ def replay(
     model = OnlineModel(votes.n_classes, n_tasks=votes.n_tasks, n_workers=votes.n_workers)
     session = Session(model, policy, stop=stop or ENDLESS, settings=settings, pool=pool, seed=seed)
     every = max(len(votes) // 100, 1) if every is None else every
-    known = _codes(truth, votes)
+    known = known_codes(truth, votes)
     return _run(session, session.ask_any, pool.take, known, every, until)
 
 
@@ -171,7 +171,7 @@ def accuracy(model: OnlineModel, truth: I8) -> float:
     return float(hit.mean()) if len(q) else float("nan")
 
 
-def _codes(truth: Any, votes: Annotations) -> I8:
+def known_codes(truth: Any, votes: Annotations) -> I8:
     """The class of each task, -1 where it is unknown."""
     gold = as_gold(truth, votes)
     out = np.full(votes.n_tasks, -1, np.int64)
