@@ -1,8 +1,8 @@
 """python -m benchmarks.active advice: what the tasks that `next` chooses gain per vote, beside entropy and chance.
 
-A part of the recorded votes is kept, the rest held back. Each way of choosing spends the same budget on held-back votes
-(whose worker is drawn: only the choice of tasks is compared), the default method is fitted again, and the gain in accuracy
-is divided by the votes.
+A part of the recorded votes is kept, the rest held back. Each way of choosing spends the same budget on held-back
+votes (whose worker is drawn: only the choice of tasks is compared), the default method is fitted again, and the gain
+in accuracy is divided by the votes.
 """
 
 from __future__ import annotations

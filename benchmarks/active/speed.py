@@ -21,7 +21,9 @@ def measure(n_tasks: int, answers: int = 5_000, per_task: float = 3.0, policy: s
         return int(truth[task] if rng.random() < skill[worker] else rng.integers(CLASSES))
 
     n = int(per_task * n_tasks)
-    for task, worker in zip(rng.integers(n_tasks, size=n).tolist(), rng.integers(WORKERS, size=n).tolist(), strict=True):
+    for task, worker in zip(
+        rng.integers(n_tasks, size=n).tolist(), rng.integers(WORKERS, size=n).tolist(), strict=True
+    ):
         model.update(task, worker, says(task, worker))
     session = Session(model, policy, stop=Stopping(target=1.0), settings=Settings(sweep_at=0.0, explore=0.05))
     begun = time.process_time()

@@ -8,9 +8,11 @@
 """
 
 from .online import OnlineModel
+from .plan import Plan, plan
 from .records import Asked, Settings, Stopped
 from .rules import POLICIES, Policy
 from .session import Session
+from .stochastic import StochasticModel
 from .stopping import Stopping
 from .trials import Trial, replay, simulate
 
@@ -18,12 +20,15 @@ __all__ = [
     "POLICIES",
     "Asked",
     "OnlineModel",
+    "Plan",
     "Policy",
     "Session",
     "Settings",
+    "StochasticModel",
     "Stopped",
     "Stopping",
     "Trial",
+    "plan",
     "replay",
     "simulate",
 ]

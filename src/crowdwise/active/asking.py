@@ -96,7 +96,8 @@ class Choice:
         task = int(tasks[self._best(tasks, -1)])
         who = self._askable(task)
         if not len(who):
-            return self._close(task)
+            self._close(task)
+            return None
         return task, int(who[self.of.policy.pick(self._crowd(who), self.of.rng)])
 
     def _joint(self, tasks: I8) -> tuple[int, int] | None:

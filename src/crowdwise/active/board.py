@@ -69,7 +69,7 @@ class Board:
 
     def priority(self, tasks: I8) -> F8:
         """Between 0 and 1; half for each time that a task is in somebody's hands."""
-        own = self.policy.priority(self.believed[tasks], self.model.chains.n[tasks])
+        own = self.policy.priority(self.believed[tasks], self.model.chains.n[tasks].astype(np.float64))
         return np.asarray(own * HALF ** self.busy[tasks])
 
     def label(self, task: int) -> int:

@@ -8,10 +8,11 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
-from ..maths.kernels import live
+from ..maths.kernels import live as compiled
 
 F8 = npt.NDArray[np.float64]
 I8 = npt.NDArray[np.int64]
+live: Any = compiled  # numba's functions carry no types
 # What a snapshot holds, by what its first axis counts.
 _BY_TASK, _BY_EDGE, _BY_WORKER = ("head", "n", "gold", "q"), ("after", "counted", "who", "said", "weight", "own"), (
     "counts", "totals", "right", "seen")  # fmt: skip
@@ -178,7 +179,7 @@ class Chains:
         task, _, said, weight = self.rows()
         n, k = self.n_tasks, self.q.shape[1]
         votes = np.bincount(task * k + said, weights=weight, minlength=n * k).reshape(n, k)
-        votes[self.n[:n] > 0] += doubt / k
+        votes = votes + np.where(self.n[:n] > 0, doubt / k, 0.0)[:, None]
         self.q[:n] = votes / np.maximum(votes.sum(axis=1, keepdims=True), 1e-300)
         known = np.flatnonzero((self.gold[:n] >= 0) & (self.n[:n] > 0))
         self.q[known] = np.eye(k)[self.gold[known]]

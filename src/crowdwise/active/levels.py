@@ -1,7 +1,7 @@
 """Levels: which open tasks come first, without looking at all of them.
 
-A priority between 0 and 1 becomes one of a few hundred levels. A task changes its level in time that depends on the number
-of levels, and the best tasks for a worker are read off the top: neither grows with the number of tasks.
+A priority between 0 and 1 becomes one of a few hundred levels. A task changes its level in time that depends on the
+number of levels, and the best tasks for a worker are read off the top: neither grows with the number of tasks.
 """
 
 from __future__ import annotations

@@ -1,13 +1,13 @@
 """OnlineModel: the posterior of every task and the confusions of every worker, kept up to date answer by answer.
 
-The exact incremental form of EM (Neal & Hinton 1998) for Dawid-Skene under the priors of `hierarchical`: the state holds
-q[task, class] and the expected counts it adds up to. When a task's answers change, its E-step is done again and the
-counts of its workers follow: O(answers of the task · classes), whatever the number of tasks. `sweep` does the same for
-all tasks and learns the crowd's prior anew; repeated, it ends where the batch fit ends. A worker with three answers is
-judged by the crowd, so three answers do not look like certainty.
+The exact incremental form of EM (Neal & Hinton 1998) for Dawid-Skene under the priors of `hierarchical`: the state
+holds q[task, class] and the expected counts it adds up to. When a task's answers change, its E-step is done again and
+the counts of its workers follow: O(answers of the task · classes), whatever the number of tasks. `sweep` does the same
+for all tasks and learns the crowd's prior anew; repeated, it ends where the batch fit ends. A worker with three
+answers is judged by the crowd, so three answers do not look like certainty.
 
-`settle` starts from the vote shares, as the batch does, and is a function of the answers alone: neither their order nor
-what was undone leaves a trace. What comes between depends on the order, in the digits that a sweep would change.
+`settle` starts from the vote shares, as the batch does, and is a function of the answers alone: neither their order
+nor what was undone leaves a trace. What comes between depends on the order, in the digits that a sweep would change.
 """
 
 from __future__ import annotations
@@ -75,7 +75,7 @@ class OnlineModel:
         earlier = self.chains.put(task, worker, label, weight)
         self._undoable = (task, worker, before, earlier)
         self.chains.absorb(task)
-        return self.chains.q[task]
+        return np.asarray(self.chains.q[task])
 
     def undo(self, task: int, worker: int) -> None:
         """As if this worker had never answered this task: exactly so for the last event, else after `settle`."""
@@ -120,7 +120,7 @@ class OnlineModel:
         """Forget the way here: from the vote shares, rounds of sweeps until none moves a posterior by more than `tol`.
 
         Whether that happened within `max_rounds`; what comes out depends on the answers alone. At the start one vote
-        counts as far as the prior trusts a worker: taken at its word, a crowd with one answer a task would look perfect.
+        counts as far as the prior trusts a worker: taken at its word, a crowd with one answer a task looks perfect.
         """
         self._undoable = None
         self.crowd = Crowd.start(self.n_classes, self.prior)

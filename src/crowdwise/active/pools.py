@@ -36,9 +36,7 @@ class Recorded:
     def __init__(self, votes: Annotations) -> None:
         bounds = votes.task_offsets.tolist()
         worker, label = votes.worker.tolist(), votes.label.tolist()
-        self.label = {
-            (t, worker[i]): label[i] for t in range(votes.n_tasks) for i in range(bounds[t], bounds[t + 1])
-        }
+        self.label = {(t, worker[i]): label[i] for t in range(votes.n_tasks) for i in range(bounds[t], bounds[t + 1])}
         self.left = [set(worker[bounds[t] : bounds[t + 1]]) for t in range(votes.n_tasks)]
 
     def who(self, task: int, chains: Chains) -> I8:  # noqa: ARG002
@@ -48,4 +46,4 @@ class Recorded:
     def take(self, task: int, worker: int) -> int:
         """The recorded answer, which is then used up."""
         self.left[task].discard(worker)
-        return self.label[task, worker]
+        return int(self.label[task, worker])

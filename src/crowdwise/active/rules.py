@@ -1,8 +1,8 @@
 """Which task, and which worker: the rules that policies are made of.
 
-A rule for tasks gives each open task a priority between 0 and 1, by which it stands in the index, and scores the few that
-the index hands out. A rule for workers chooses among those who may be asked. Neither knows who calls it; dice are passed
-in. Scores are larger for better; costs divide.
+A rule for tasks gives each open task a priority between 0 and 1, by which it stands in the index, and scores the few
+that the index hands out. A rule for workers chooses among those who may be asked. Neither knows who calls it; dice are
+passed in. Scores are larger for better; costs divide.
 """
 
 from __future__ import annotations

@@ -1,8 +1,8 @@
 """Session: whom to ask what next, while the answers come in.
 
-`ask(worker)` gives a worker their next task, `ask_any()` chooses the worker too; `tell` takes the answer. A session knows
-nothing of clocks, networks or names: tasks, workers and classes are codes, and who keeps a log can play it again with the
-same answers. Everything random comes from `seed`.
+`ask(worker)` gives a worker their next task, `ask_any()` chooses the worker too; `tell` takes the answer. A session
+knows nothing of clocks, networks or names: tasks, workers and classes are codes, and who keeps a log can play it again
+with the same answers. Everything random comes from `seed`.
 """
 
 from __future__ import annotations

@@ -29,9 +29,9 @@ WIDE = 1.645
 @dataclass(frozen=True)
 class Stopping:
     """Of a task: `target` (its best class is so probable), `cap` (answers at most), `value` (what a nat is worth, in
-    units of cost: a task whose best worker would tell less than they cost is left alone), `fewest` answers before it may
-    be sure. Of the project: `budget` (cost at most), `accuracy` (the low end of the expected accuracy's 90 % interval),
-    `flips` (share of the last `window` answers that changed a label, at most).
+    units of cost: a task whose best worker would tell less than they cost is left alone), `fewest` answers before it
+    may be sure. Of the project: `budget` (cost at most), `accuracy` (the low end of the expected accuracy's 90 %
+    interval), `flips` (share of the last `window` answers that changed a label, at most).
     """
 
     target: PositiveShare = 0.95
@@ -110,7 +110,8 @@ def of_project(stop: Stopping, spent: float, next_cost: float, n_open: int, prog
         return f"the budget of {stop.budget:g} is spent"
     mean, low, high = progress.accuracy
     if stop.accuracy is not None and low >= stop.accuracy:
-        return f"{mean:.1%} of the labels are expected to be right ({low:.1%} to {high:.1%}); the target is {stop.accuracy:.0%}"
+        found = f"{mean:.1%} of the labels are expected to be right ({low:.1%} to {high:.1%})"
+        return f"{found}; the target is {stop.accuracy:.0%}"
     if stop.flips is not None and flips.settled(stop.flips):
         return f"of the last {len(flips.last)} answers {flips.n} changed a label"
     if not n_open:

@@ -1,7 +1,7 @@
 """Trials of policies before anybody is paid: `replay` of recorded votes, `simulate` with a planted crowd.
 
-In a replay only what was once answered can be asked. In a simulation everybody can be asked everything, and what a worker
-would say of a task is drawn once: all policies meet the same answers.
+In a replay only what was once answered can be asked. In a simulation everybody can be asked everything, and what a
+worker would say of a task is drawn once: all policies meet the same answers.
 """
 
 from __future__ import annotations
@@ -95,9 +95,10 @@ def simulate(
     until: float | None = None,
     seed: int = 0,
 ) -> Trial:
-    """A planted crowd: truth[task], confusion[worker, true, observed]. Workers come at random, or are chosen (`choose`).
+    """A planted crowd: truth[task], confusion[worker, true, observed].
 
-    What a worker would say of a task depends on `seed` alone, not on the policy.
+    Workers come at random, or are chosen (`choose`). What a worker would say of a task depends on `seed` alone, not on
+    the policy.
     """
     truth, confusion = np.asarray(truth), np.asarray(confusion, dtype=np.float64)
     n, m, k = len(truth), *confusion.shape[:2]

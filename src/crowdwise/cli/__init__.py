@@ -22,6 +22,7 @@ from . import (
     evaluate,
     inspect,
     methods,
+    next,
     predict,
     report,
     show,
@@ -52,6 +53,7 @@ app.command("methods")(methods.methods)
 app.command("show")(show.show)
 app.command("workers")(workers.workers)
 app.command("report")(report.report)
+app.command("next")(next.next_)
 app.command("simulate")(simulate.simulate)
 app.command("convert")(convert.convert)
 

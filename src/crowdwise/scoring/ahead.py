@@ -1,16 +1,16 @@
 """What m more votes on a task would bring, before anybody is asked.
 
-Where class k is right, a vote adds to its log odds against class j a number with mean D[k, j] and variance V[k, j] (the
-workers' confusions averaged). After m votes the label is right where it leads against all others:
+Where class k is right, a vote adds to its log odds against class j a number with mean D[k, j] and variance V[k, j]
+(the workers' confusions averaged). After m votes the label is right where it leads against all others:
 
     right(m) = sum_k q_k · prod_j Phi((l_kj + m D[k, j]) / sqrt(m V[k, j])),      l_kj = log(q_k / q_j)
 
-over the few best classes, as if the leads were independent; `gain` is that less what it is now. One vote is no bell curve,
-above all where few workers know much and many little, so of a single vote the exact figure is taken,
-sum_w weight_w sum_l max_k q_k A_w[k, l], and more votes never bring less. Not every task is like the
-others: where T nats should have been told of the two best classes and their log odds stand at l only, its votes tell less
-than the confusions say. With a prior of `STEADY` nats at the crowd's own pace, the pace of a task is
-(l + STEADY) / (T + STEADY), at most 1: a task that 39 votes have left open is not settled by three more.
+over the few best classes, as if the leads were independent; `gain` is that less what it is now. One vote is no bell
+curve, above all where few workers know much and many little, so of a single vote the exact figure is taken, sum_w
+weight_w sum_l max_k q_k A_w[k, l], and more votes never bring less. Not every task is like the others: where T nats
+should have been told of the two best classes and their log odds stand at l only, its votes tell less than the
+confusions say. With a prior of `STEADY` nats at the crowd's own pace, the pace of a task is (l + STEADY) / (T +
+STEADY), at most 1: a task that 39 votes have left open is not settled by three more.
 """
 
 from __future__ import annotations
@@ -44,7 +44,7 @@ def gain_ahead(posterior: F8, told: F8, theta: F8, weight: F8, most: int) -> F8:
         pace = np.minimum((lead[:, 0] - lead[:, 1] + STEADY) / (told[some] + STEADY), 1.0)[:, None]
         out[some] = _gain(q, pace, mean, spread, most)
         out[some, 0] = pace[:, 0] * _one_vote(q, theta, weight)
-    return np.maximum.accumulate(out, axis=1)
+    return np.asarray(np.maximum.accumulate(out, axis=1))
 
 
 def _one_vote(q: F8, theta: F8, weight: F8) -> F8:
@@ -52,7 +52,7 @@ def _one_vote(q: F8, theta: F8, weight: F8) -> F8:
     out = np.zeros(len(q))
     for share, table in zip(weight.tolist(), theta, strict=True):
         out += share * (q[:, :, None] * table).max(axis=1).sum(axis=1)
-    return np.maximum(out - q.max(axis=1), 0.0)
+    return np.asarray(np.maximum(out - q.max(axis=1), 0.0))
 
 
 def _gain(posterior: F8, pace: F8, mean: F8, spread: F8, most: int) -> F8:

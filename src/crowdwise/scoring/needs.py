@@ -53,8 +53,8 @@ _CELLS, _NUMBERS = 20_000_000, 2_000_000
 class Needs:
     """Of each task what it needs (NOTHING, VOTE or EXPERT), about how many `votes` more, how many are `usual` for its
     two best classes, how many times over its own labels should have `settled` it (all NaN where the label is safe), the
-    probability that it is a `riddle`, and what 1, 2, ... more votes would add to the probability that its label is right,
-    gain[task, votes - 1]."""
+    probability that it is a `riddle`, and what 1, 2, ... more votes would add to the probability that its label is
+    right, gain[task, votes - 1]."""
 
     kind: npt.NDArray[np.int8]
     votes: F8
@@ -89,7 +89,7 @@ def needs(annotations: Annotations, result: Result) -> Needs:
         everybody = pl.Series("worker", ["everybody"])
         annotations = replace(annotations, worker=np.zeros_like(annotations.worker), workers=everybody)
     top = np.argsort(-result.posterior, axis=1, kind="stable")[:, :2]
-    theta = _confusions(annotations, result)
+    theta = confusions(annotations, result)
     riddle = _riddles(annotations, result, theta, top)
     p = np.take_along_axis(result.posterior, top, axis=1)[doubt]
     first, second = _drift(annotations, theta, top[doubt])
@@ -114,7 +114,7 @@ def labels_per_worker(annotations: Annotations) -> F8:
     return np.asarray(annotations.labels_per_worker / max(len(annotations), 1))
 
 
-def _confusions(annotations: Annotations, result: Result) -> F8:
+def confusions(annotations: Annotations, result: Result) -> F8:
     """theta[worker, true, observed] counted from the posterior, which one E-step sharpens: an average is too soft."""
     posterior = result.posterior
     for _ in range(2):

@@ -1,7 +1,8 @@
 """The kernels of an index of tasks by level: one permutation, sorted by level, in which a task moves by swaps.
 
-`order` holds the tasks by level, `place` where each stands, `start[level]` where a level begins; the highest level lies at
-the end. One step up or down swaps the task with the one at the border of its level: no sorting, no heap, no scan.
+`order` holds the tasks by level, `place` where each stands, `start[level]` where a level begins; the highest level
+lies at the end. One step up or down swaps the task with the one at the border of its level: no sorting, no heap, no
+scan.
 """
 
 from __future__ import annotations

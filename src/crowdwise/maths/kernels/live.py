@@ -1,7 +1,7 @@
 """The kernels of live labelling: one task's E-step with its counts kept in step, one answer at a time.
 
-A task's answers are a chain: `head[task]` is its first edge, `after[edge]` the next one, -1 the end. Tables of counts are
-[worker, observed, true] as in the batch kernels; `totals` are the counts summed over what was observed.
+A task's answers are a chain: `head[task]` is its first edge, `after[edge]` the next one, -1 the end. Tables of counts
+are [worker, observed, true] as in the batch kernels; `totals` are the counts summed over what was observed.
 `counted[edge]` says whether the edge's expected counts are in the tables yet.
 """
 
