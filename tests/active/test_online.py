@@ -1,4 +1,4 @@
-"""The online model: sweeps end where the batch fit ends, in any order; undo leaves no trace; a snapshot is the model."""
+"""The online model: sweeps end where the batch fit ends, in any order; undo leaves no trace; snapshots hold it all."""
 
 from __future__ import annotations
 

@@ -35,6 +35,7 @@ class Askable:
         self.room = np.maximum(len(self.names) - answered, 0).astype(np.int64)
         self.left = np.full(len(self.names), np.iinfo(np.int64).max)
         self.cheapest = float(cost.min(initial=np.inf))
+        self.n_new = int((known < 0).sum())
         self._load: int | None = None
         self._asked: dict[int, list[int]] = {}
 
@@ -96,13 +97,15 @@ def askable(
 
 def _names(votes: Annotations, workers: Sequence[Any]) -> pl.Series:
     """The given names in the type of the votes' own."""
-    given = list(dict.fromkeys(workers))
+    given = list(dict.fromkeys(str(name) for name in workers))
     if not given:
         raise ParameterError("workers is empty; name at least one, or leave it out to ask everybody")
     try:
-        return pl.Series("worker", given).cast(votes.workers.dtype)
+        return pl.Series("worker", given, dtype=pl.String).cast(votes.workers.dtype)
     except pl.exceptions.PolarsError as error:
-        raise DataError(f"the names of workers are {votes.workers.dtype} in the votes, but not in the list") from error
+        raise DataError(
+            f"workers are {votes.workers.dtype} in the votes, but the list has others: {', '.join(given[:3])}"
+        ) from error
 
 
 def _price(cost: float | Mapping[Any, float], name: Any) -> float:

@@ -139,6 +139,9 @@ class Choice:
         who = own.pool.who(task, own.model.chains)
         if own.settings.load is not None:
             who = who[own.model.chains.seen[who] < own.settings.load]
+        if own.stop.budget is not None and own.costs:
+            left = own.stop.budget - own.committed + 1e-9
+            who = np.array([w for w in who.tolist() if own.cost_of(w) <= left], dtype=np.int64)
         if own.paused or own.board.busy[task] or own.settings.floor > 0:
             fine = [w for w in who.tolist() if task not in own.held.get(w, ()) and not own.refused(w)]
             who = np.array(fine, dtype=np.int64)

@@ -34,7 +34,8 @@ EVERYBODY = "everybody who may be asked has answered it"
 class Plan:
     """`tasks` has a row for each task that needs something, what to do first on top: task, label, confidence, n_labels,
     todo ("vote", "expert"), votes, gain (what they add to the probability that the label is right), cost, ask (names),
-    why. `accuracy` is the expected share of right labels now and after the votes; `need` is what it was made from."""
+    why. `accuracy` is the expected share of right labels now and after the votes; `n_new` workers who may be asked have
+    not answered anything yet; `need` is what the plan was made from."""
 
     tasks: pl.DataFrame
     accuracy: tuple[float, float]
@@ -42,6 +43,7 @@ class Plan:
     cost: float
     budget: float | None
     n_tasks: int
+    n_new: int
     need: Needs
 
     @property
@@ -74,6 +76,8 @@ class Plan:
             out.append(f"{self.n_later:,} more tasks would gain by votes; for these the budget does not reach")
         if self.n_expert:
             out.append(f"{self.n_expert:,} tasks need an expert: more votes of this crowd would not settle them")
+        if self.n_new:
+            out.append(f"{self.n_new:,} of the workers have not answered anything yet: they count as average ones")
         if self.budget is not None and self.cost < self.budget and not self.n_later:
             out.append(f"{self.budget - self.cost:g} of the budget of {self.budget:g} need not be spent")
         return out
@@ -84,7 +88,7 @@ class Plan:
 
     def to_dict(self) -> dict[str, Any]:
         """For JSON."""
-        names = ("n_votes", "cost", "budget", "n_tasks", "n_vote", "n_expert", "n_later")
+        names = ("n_votes", "cost", "budget", "n_tasks", "n_vote", "n_expert", "n_later", "n_new")
         now = {"accuracy_now": self.accuracy[0], "accuracy_then": self.accuracy[1]}
         return {name: getattr(self, name) for name in names} | now | {"tasks": self.tasks.to_dicts()}
 
@@ -126,7 +130,8 @@ def plan_classes(
     now = now if result.expected_accuracy is None else result.expected_accuracy[0]
     rise = float(table["gain"].sum()) / max(votes.n_tasks, 1)
     total = float(spent.sum())
-    return Plan(table, (now, min(now + rise, 1.0)), int(given.sum()), total, budget, votes.n_tasks, need)
+    then = min(now + rise, 1.0)
+    return Plan(table, (now, then), int(given.sum()), total, budget, votes.n_tasks, free.n_new, need)
 
 
 def _spend(

@@ -76,7 +76,7 @@ class Session:
 
     def ask_any(self) -> Asked | Stopped:
         """The next task and who should do it."""
-        if reason := self.finished(0.0):
+        if reason := self.finished(min([self.settings.cost, *self.costs.values()])):
             return Stopped(reason, final=True)
         asked = self.choice.pair()
         if isinstance(asked, Asked):
@@ -143,10 +143,13 @@ class Session:
     # ---------------------------------------------------------------- where it stands
     def finished(self, next_cost: float = 0.0) -> str:
         """Why the whole project is done; "" while it goes on."""
-        in_hand = sum(self.cost_of(w) * len(tasks) for w, tasks in self.held.items()) if self.stop.budget else 0.0
-        busy = any(self.held.values())
-        n_open = self.board.levels.n_open + busy
-        return of_project(self.stop, self.spent + in_hand, next_cost, n_open, self.board.progress, self.board.flips)
+        n_open = self.board.levels.n_open + any(self.held.values())
+        return of_project(self.stop, self.committed, next_cost, n_open, self.board.progress, self.board.flips)
+
+    @property
+    def committed(self) -> float:
+        """What was spent, and what the tasks in hand will cost."""
+        return self.spent + sum(self.cost_of(w) * len(tasks) for w, tasks in self.held.items() if tasks)
 
     def refused(self, worker: int) -> str:
         """Why this worker gets no task; "" where they do."""

@@ -2,10 +2,11 @@
 
     S[worker] <- (1 - l) S[worker] + l · (q ⊗ onehot(label)),   s <- (1 - l) s + l · q,   l = (t + start)^-exponent
 
-where q is the posterior of the answered task from all its answers under the present parameters, and t counts the worker's
-answers (for s, all). A[k, :] = (S[k, :] + eps) / sum. Cappé & Moulines (2009), doi:10.1111/j.1467-9868.2009.00698.x.
-For workers who change over time, and where no pass over all tasks can be afforded; the exact form (`OnlineModel`) is the
-better one otherwise. Undo replays the stream without the answer, which is exact and takes its time.
+where q is the posterior of the answered task from all its answers under the present parameters, and t counts the
+worker's answers (for s, all). A[k, :] = (S[k, :] + eps) / sum. Cappé & Moulines (2009),
+doi:10.1111/j.1467-9868.2009.00698.x. For workers who change over time, and where no pass over all tasks can be
+afforded; the exact form (`OnlineModel`) is the better one otherwise. Undo replays the stream without the answer, which
+is exact and takes its time.
 """
 
 from __future__ import annotations
