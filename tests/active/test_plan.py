@@ -1,4 +1,4 @@
-"""Plans: votes go where they bring most, to those who know, within the budget; what votes cannot settle needs an expert."""
+"""Plans: votes go where they bring most, within the budget; what votes cannot settle needs an expert."""
 
 from __future__ import annotations
 
