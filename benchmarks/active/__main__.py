@@ -19,9 +19,10 @@ def saving_section() -> str:
     return (
         f"{saving.TASKS:,} tasks of {saving.CLASSES} classes, {saving.WORKERS} workers: {saving.SPAMMERS} guess, the "
         "others' skill is drawn from Beta(6, 3). Fixed overlap: workers come at random, every task gets as many labels "
-        "as the next. Accuracy is taken every 100 labels after a sweep, for all ways by the same model. A task stops "
-        f"at 95 % or 40 labels. Means of {saving.RUNS} seeds with 95 % intervals; the last column is the share of right "
-        "labels among all tasks that stopped because they were sure.\n\n" + figures(saving.HEADER, saving.rows())
+        "as the next. Accuracy is taken every 100 labels after a sweep, for all ways by the same model. A task "
+        f"stops at 95 % or 40 labels. Means of {saving.RUNS} seeds with 95 % intervals; the last column is the share "
+        "of right labels among all tasks that stopped because they were sure.\n\n"
+        + figures(saving.HEADER, saving.rows())
     )
 
 
@@ -51,9 +52,9 @@ def speed_section() -> str:
     body = [[f"{row['tasks']:,}", *(f"{row[name]:.2f}" for name in header[1:])] for row in found]
     return (
         f"Milliseconds of CPU for one answer: the update and the next task, at {speed.WORKERS:,} workers and "
-        f"{speed.CLASSES} classes with three answers a task on average; the policy is information. `arrives`: a worker "
-        "is there and gets a task; `chosen`: task and worker are both chosen. `sweep`: all tasks looked at again, which "
-        "the caller does when it suits.\n\n" + figures(header, body)
+        f"{speed.CLASSES} classes with three answers a task on average; the policy is information. `arrives`: a "
+        "worker is there and gets a task; `chosen`: task and worker are both chosen. `sweep`: all tasks looked at "
+        "again, which the caller does when it suits.\n\n" + figures(header, body)
     )
 
 

@@ -37,7 +37,7 @@ class Levels:
         self.start = np.zeros(N_LEVELS, np.int64)
 
     def fill(self, level: I8) -> None:
-        """Begin anew with level[task] of all tasks."""
+        """Begin again with level[task] of all tasks."""
         self.n = len(level)
         self.level = np.array(level, dtype=np.int64)
         self.order = np.argsort(self.level, kind="stable")

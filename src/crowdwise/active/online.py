@@ -3,7 +3,7 @@
 The exact incremental form of EM (Neal & Hinton 1998) for Dawid-Skene under the priors of `hierarchical`: the state
 holds q[task, class] and the expected counts it adds up to. When a task's answers change, its E-step is done again and
 the counts of its workers follow: O(answers of the task · classes), whatever the number of tasks. `sweep` does the same
-for all tasks and learns the crowd's prior anew; repeated, it ends where the batch fit ends. A worker with three
+for all tasks and learns the crowd's prior again; repeated, it ends where the batch fit ends. A worker with three
 answers is judged by the crowd, so three answers do not look like certainty.
 
 `settle` starts from the vote shares, as the batch does, and is a function of the answers alone: neither their order

@@ -22,7 +22,6 @@ from . import (
     evaluate,
     inspect,
     methods,
-    next,
     predict,
     report,
     show,
@@ -30,6 +29,7 @@ from . import (
     train,
     workers,
 )
+from .live import next
 from .terminal import clean
 
 app = typer.Typer(

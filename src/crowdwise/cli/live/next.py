@@ -7,11 +7,11 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
-from ..core.errors import DataError, ParameterError
-from .options import Force, Gold, GoldColumns, Json, Method, Params, Seed
-from .terminal import naming, print_json, print_table, say
-from .vote_options import USUAL, Asked, reads_votes
-from .workers import obtain
+from ...core.errors import DataError, ParameterError
+from ..options import Force, Gold, GoldColumns, Json, Method, Params, Seed
+from ..terminal import naming, print_json, print_table, say
+from ..vote_options import USUAL, Asked, reads_votes
+from ..workers import obtain
 
 if TYPE_CHECKING:
     import polars as pl
@@ -77,8 +77,8 @@ def next_(
 
     Votes go where one more adds most to the expected number of right labels. Given a folder, its own result is used.
     """
-    from ..active.plan import plan
-    from ..io.csv.cells import to_csv
+    from ...active.plan import plan
+    from ...io.csv.cells import to_csv
 
     if output is not None and output.exists() and not force:
         raise DataError(f"{output} exists; name another file, or say --force")
@@ -145,7 +145,7 @@ def _names(text: str) -> list[Any]:
 
 
 def _table(path: str, columns: tuple[str, ...]) -> pl.DataFrame:
-    from ..io.tables import open_table
+    from ...io.tables import open_table
 
     table = open_table(path)
     for name in columns:
