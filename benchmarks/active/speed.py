@@ -11,7 +11,7 @@ from crowdwise.active import OnlineModel, Session, Settings, Stopping
 TASKS, WORKERS, CLASSES = (1_000, 10_000, 100_000), 1_000, 10
 
 
-def measure(n_tasks: int, answers: int = 5_000, per_task: float = 3.0, policy: str = "information") -> dict[str, float]:
+def measure(n_tasks: int, answers: int = 2_000, per_task: float = 3.0, policy: str = "information") -> dict[str, float]:
     """Milliseconds of CPU: submit + next of workers who come at random, and of pairs that the session chooses."""
     rng = np.random.default_rng(0)
     truth, skill = rng.integers(CLASSES, size=n_tasks), rng.beta(6, 3, WORKERS)

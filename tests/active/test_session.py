@@ -233,3 +233,16 @@ def test_unknown_policies_and_settings_are_refused():
         Stopping(target=1.5)
     with pytest.raises(cw.CrowdwiseError, match="explore"):
         Settings(explore=-0.1)
+
+
+def test_a_task_that_nobody_was_left_for_opens_when_somebody_comes():
+    session = Session(OnlineModel(2, n_tasks=1, n_workers=2), stop=Stopping(target=1.0), seed=0)
+    for _ in range(2):
+        asked = session.ask_any()
+        session.tell(asked.task, asked.worker, asked.worker)
+    assert isinstance(session.ask_any(), Stopped)
+    assert session.ask(2) == Asked(0, 2)
+    session.tell(0, 2, 1)
+    assert isinstance(session.ask_any(), Stopped)
+    session.undo(0, 1)
+    assert session.ask_any() == Asked(0, 1)

@@ -111,14 +111,19 @@ class Choice:
             return None
         everybody = np.unique(np.concatenate([each[i] for i in kept]))
         few = self._few(everybody)
-        may = np.stack([np.isin(few, each[i]) for i in kept])
+        place_of = np.full(own.model.n_workers, -1)
+        place_of[few] = np.arange(len(few))
+        may = np.zeros((len(kept), len(few)), dtype=bool)
+        for row, i in enumerate(kept):
+            places = place_of[each[i]]
+            may[row, places[places >= 0]] = True
         if not may.any():
             few, kept = each[kept[0]][:WORKERS], kept[:1]
             may = np.ones((1, len(few)), dtype=bool)
         rows = tasks[kept]
         theta, cost = own.model.theta(few), np.array([own.cost_of(w) for w in few.tolist()])
-        cost = cost / HALF ** own.board.busy[rows].max(initial=0)
-        place = best_pair(own.board.believed[rows], theta, cost, may, own.rng)
+        share = HALF ** own.board.busy[rows]
+        place = best_pair(own.board.believed[rows], theta, cost, may, own.rng, share)
         return None if place is None else (int(rows[place[0]]), int(few[place[1]]))
 
     def _few(self, workers: I8) -> I8:

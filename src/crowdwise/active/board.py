@@ -67,6 +67,12 @@ class Board:
         """A task went into somebody's hands, or came back."""
         self.levels.set(task, int(self._levels(np.array([task]))[0]))
 
+    def ask_again(self) -> None:
+        """Somebody came, or came back: tasks that nobody was left for are looked at again."""
+        again, self.empty = self.empty, set()
+        for task in sorted(again):
+            self.look(task)
+
     def priority(self, tasks: I8) -> F8:
         """Between 0 and 1; half for each time that a task is in somebody's hands."""
         own = self.policy.priority(self.believed[tasks], self.model.chains.n[tasks].astype(np.float64))
@@ -87,8 +93,8 @@ class Board:
         """The reason of tasks first, first + 1, ..., as a number in REASONS."""
         stop = self.stop
         out = np.full(len(n), REASONS.index(OPEN), np.int8)
-        if self.empty:
-            out[[t - first for t in self.empty if first <= t < first + len(n)]] = REASONS.index(NOBODY)
+        gone = [t for t in self.empty if t < len(n)] if len(n) > 1 else [0] * (first in self.empty)
+        out[gone] = REASONS.index(NOBODY)
         if stop.value is not None:
             worth = self._worth(first, len(n))
             out[worth * stop.value < 1] = REASONS.index(WORTH)

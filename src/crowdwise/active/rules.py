@@ -148,14 +148,14 @@ def policy_of(name: str | Policy) -> Policy:
 
 
 def best_pair(
-    q: F8, theta: F8, cost: F8, may: npt.NDArray[np.bool_], rng: np.random.Generator
+    q: F8, theta: F8, cost: F8, may: npt.NDArray[np.bool_], rng: np.random.Generator, share: F8 | float = 1.0
 ) -> tuple[int, int] | None:
     """(task, worker) with the highest information per cost among the pairs that may be; None where none may.
 
-    q[task, class], theta[worker, true, observed], cost[worker], may[task, worker].
+    q[task, class], theta[worker, true, observed], cost[worker], may[task, worker]; share[task] scales a task's gain.
     """
     if not may.any():
         return None
-    score = np.where(may, expected_gain(q, theta) / cost, -1.0)
+    score = np.where(may, expected_gain(q, theta) / cost * np.reshape(share, (-1, 1)), -1.0)
     at = _first(score.ravel(), rng)
     return at // len(cost), at % len(cost)

@@ -55,6 +55,7 @@ class Session:
         self.gold = sorted(gold or {})
         self.held: dict[int, list[int]] = {}
         self.paused: dict[int, str] = {}
+        self.in_hand = 0.0  # what the tasks in hand will cost
         self.recent: deque[int] = deque(maxlen=256)
         self.spent = float(sum(self.cost_of(w) for w in self._past()))
         self.board = Board(model, self.policy, self.stop, self.settings.cost)
@@ -64,7 +65,9 @@ class Session:
     # ---------------------------------------------------------------- asking
     def ask(self, worker: int) -> Asked | Stopped:
         """The next task for this worker; it is in their hands from now on."""
-        self.model.chains.grow(0, worker + 1)
+        if worker >= self.model.n_workers:
+            self.model.chains.grow(0, worker + 1)
+            self.board.ask_again()
         if reason := self.finished(self.cost_of(worker)):
             return Stopped(reason, final=True)
         if reason := self.refused(worker):
@@ -86,6 +89,7 @@ class Session:
     def hold(self, task: int, worker: int) -> None:
         """A task goes into a worker's hands."""
         self.held.setdefault(worker, []).append(task)
+        self.in_hand += self.cost_of(worker)
         self.board.busy[task] += 1
         self.board.relevel(task)
 
@@ -94,6 +98,7 @@ class Session:
         mine = self.held.get(worker, [])
         if task in mine:
             mine.remove(task)
+            self.in_hand -= self.cost_of(worker)
             self.board.busy[task] -= 1
             self.board.relevel(task)
 
@@ -117,6 +122,7 @@ class Session:
     def undo(self, task: int, worker: int) -> str:
         """An answer is taken back, its cost too."""
         self.model.undo(task, worker)
+        self.board.empty.discard(task)
         self.spent -= self.cost_of(worker)
         return self.board.look(task)
 
@@ -143,13 +149,13 @@ class Session:
     # ---------------------------------------------------------------- where it stands
     def finished(self, next_cost: float = 0.0) -> str:
         """Why the whole project is done; "" while it goes on."""
-        n_open = self.board.levels.n_open + any(self.held.values())
+        n_open = self.board.levels.n_open + (self.in_hand > 1e-9)
         return of_project(self.stop, self.committed, next_cost, n_open, self.board.progress, self.board.flips)
 
     @property
     def committed(self) -> float:
         """What was spent, and what the tasks in hand will cost."""
-        return self.spent + sum(self.cost_of(w) * len(tasks) for w, tasks in self.held.items() if tasks)
+        return self.spent + self.in_hand
 
     def refused(self, worker: int) -> str:
         """Why this worker gets no task; "" where they do."""
@@ -174,6 +180,7 @@ class Session:
     def resume(self, worker: int) -> None:
         """Lift a pause."""
         self.paused.pop(worker, None)
+        self.board.ask_again()
 
     def cost_of(self, worker: int) -> float:
         """What an answer of this worker costs."""
