@@ -13,7 +13,7 @@ import crowdwise as cw
 from crowdwise.active.allocate import allocate
 from crowdwise.active.trials import known_codes
 from crowdwise.maths.information import entropy
-from crowdwise.scoring.needs import EXPERT, needs
+from crowdwise.scoring.needs import EXPERT, gains, needs
 
 SETS = ("bluebird", "web", "dog", "relevance4")
 RUNS, KEEP, SHARE = 20, 0.4, 0.1
@@ -39,7 +39,7 @@ def one(name: str, seed: int, keep: float = KEEP, share: float = SHARE) -> dict[
     budget = int(share * len(votes))
     need = needs(kept, fit)
     ways = {
-        "next": allocate(np.where((need.kind == EXPERT)[:, None], 0.0, need.gain), left, budget),
+        "next": allocate(np.where((need.kind == EXPERT)[:, None], 0.0, gains(kept, fit, need)), left, budget),
         "entropy": by_score(entropy(fit.posterior) + 1e-9 * rng.random(votes.n_tasks), left, budget),
         "random": by_score(rng.random(votes.n_tasks), left, budget),
     }

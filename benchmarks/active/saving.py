@@ -15,7 +15,6 @@ WAYS = (
     ("uncertainty, workers come at random", "uncertainty", False, 0.0, None),
     ("information, workers come at random", "information", False, 0.0, None),
     ("information, workers come at random, floor .4", "information", False, 0.4, None),
-    ("thompson, workers are chosen, at most 400 tasks each", "thompson", True, 0.0, 400),
     ("information, workers are chosen, at most 400 tasks each", "information", True, 0.0, 400),
 )
 FIXED = Stopping(target=1.0, fewest=10**9, cap=40)

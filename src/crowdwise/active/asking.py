@@ -122,7 +122,7 @@ class Choice:
             may = np.ones((1, len(few)), dtype=bool)
         rows = tasks[kept]
         theta, cost = own.model.theta(few), np.array([own.cost_of(w) for w in few.tolist()])
-        share = HALF ** own.board.busy[rows]
+        share = np.asarray(HALF ** own.board.busy[rows], dtype=np.float64)
         place = best_pair(own.board.believed[rows], theta, cost, may, own.rng, share)
         return None if place is None else (int(rows[place[0]]), int(few[place[1]]))
 

@@ -21,7 +21,7 @@ from ..core.errors import DataError, ParameterError
 from ..core.result import Result
 from ..core.votes import Votes
 from ..kinds.classes.annotations import Annotations
-from ..scoring.needs import EXPERT, MOST, NOTHING, VOTE, Needs, needs
+from ..scoring.needs import EXPERT, MOST, NOTHING, VOTE, Needs, gains, needs
 from ..scoring.tasks import contested
 from .allocate import steps
 from .asked import Askable, askable
@@ -124,8 +124,10 @@ def plan_classes(
         raise DataError(f"the result of {result.method} is of other annotations; fit it on these votes")
     need = needs(votes, result)
     free = askable(votes, result, workers, cost, load)
-    given, names, spent = _spend(need, free, votes, budget)
-    table = _table(votes, result, need, free, given, names, spent)
+    gain = gains(votes, result, need)
+    given, names, spent = _spend(need, gain, free, votes, budget)
+    brings = np.where(given > 0, gain[np.arange(len(given)), np.clip(given, 1, MOST) - 1], 0.0)
+    table = _table(votes, result, need, free, given, brings, names, spent)
     now = float(np.where(votes.labels_per_task > 0, result.confidence, result.class_prior.max(initial=0.0)).mean())
     now = now if result.expected_accuracy is None else result.expected_accuracy[0]
     rise = float(table["gain"].sum()) / max(votes.n_tasks, 1)
@@ -135,7 +137,7 @@ def plan_classes(
 
 
 def _spend(
-    need: Needs, free: Askable, votes: Annotations, budget: float | None
+    need: Needs, gain: F8, free: Askable, votes: Annotations, budget: float | None
 ) -> tuple[npt.NDArray[np.int64], dict[int, list[Any]], F8]:
     """Votes, names and cost of each task: step by step, the best first, while the budget lasts."""
     n = votes.n_tasks
@@ -143,7 +145,7 @@ def _spend(
     most = np.minimum(np.where(need.kind == EXPERT, 0, MOST), free.room)
     if budget is None:  # what settles a task, no more
         most = np.where(need.kind == VOTE, np.minimum(most, np.nan_to_num(need.votes, nan=0.0)), 0).astype(np.int64)
-    task, count, _ = steps(need.gain, most)
+    task, count, _ = steps(gain, most)
     if budget is None:  # steps of no measurable gain included
         task = np.concatenate([task, np.flatnonzero(most)])
         count = np.concatenate([count, most[most > 0]])
@@ -166,12 +168,12 @@ def _table(
     need: Needs,
     free: Askable,
     given: npt.NDArray[np.int64],
+    gain: F8,
     names: dict[int, list[Any]],
     spent: F8,
 ) -> pl.DataFrame:
     stuck = (free.room == 0) & (need.kind == VOTE)
     every = contested(votes, result, need=need).select("task", "why")
-    gain = np.where(given > 0, need.gain[np.arange(len(given)), np.minimum(np.maximum(given, 1), MOST) - 1], 0.0)
     todo = np.where((need.kind == EXPERT) | stuck, "expert", "vote")
     listed = (need.kind != NOTHING) | (given > 0)
     order = np.lexsort((result.confidence, -gain / np.maximum(given, 1), todo == "expert"))

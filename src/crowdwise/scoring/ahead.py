@@ -24,21 +24,23 @@ I8 = npt.NDArray[np.int64]
 
 # Nats that a task must have been told before it is judged by its own pace as much as by the crowd's.
 STEADY = 4.0
-# Classes of a task that may come out on top; tasks weighed at a time.
-_CLASSES, _BLOCK = 4, 20_000
-# Workers, the busiest first, who stand for the crowd when one vote is weighed.
-_WORKERS = 200
+# Classes of a task that may come out on top; numbers held at a time, and numbers worked out at most for single votes.
+_CLASSES, _NUMBERS, _WORK = 4, 2_000_000, 2_000_000_000
+# Workers, the busiest first, who stand for the crowd when one vote is weighed: at most, and where tasks are many.
+_WORKERS, _FEWEST = 200, 5
 _LEAST = 1e-9
 
 
 def gain_ahead(posterior: F8, told: F8, theta: F8, weight: F8, most: int) -> F8:
     """gain[task, m - 1] for m = 1 to `most`; told[task], theta[worker, true, observed], weight[worker] sums to one."""
     mean, spread = drift(theta, weight)
-    busiest = np.argsort(-weight, kind="stable")[:_WORKERS]
+    cells = max(len(posterior), 1) * posterior.shape[1] ** 2
+    busiest = np.argsort(-weight, kind="stable")[: min(max(_WORK // cells, _FEWEST), _WORKERS)]
     theta, weight = theta[busiest], weight[busiest] / max(float(weight[busiest].sum()), _LEAST)
     out = np.empty((len(posterior), most))
-    for lo in range(0, len(posterior), _BLOCK):
-        some = slice(lo, lo + _BLOCK)
+    block = max(_NUMBERS // posterior.shape[1] ** 2, 1)
+    for lo in range(0, len(posterior), block):
+        some = slice(lo, lo + block)
         q = posterior[some]
         lead = np.log(np.maximum(np.sort(q, axis=1)[:, :-3:-1], _LEAST))
         pace = np.minimum((lead[:, 0] - lead[:, 1] + STEADY) / (told[some] + STEADY), 1.0)[:, None]

@@ -9,7 +9,7 @@ should take. More votes would not help
   labels of a task that has an answer; how many tasks are such riddles is learnt from all of them,
 - where the crowd can hardly tell the two classes apart.
 
-What m more votes would bring, `gain[task, m - 1]`, is the rise of the probability that the label is right (`ahead.py`).
+What m more votes would bring, `gains`, is the rise of the probability that the label is right (`ahead.py`).
 `crowdwise next`, the report and the sentences after a fit all take their advice from here.
 
 How far it can be trusted: labels held back and then given as the further votes (an earlier default, one split). Of
@@ -35,6 +35,8 @@ F8 = npt.NDArray[np.float64]
 
 # From this confidence on a label is safe.
 SAFE = 0.9
+# From this confidence on a task gets no vote of a budget.
+SURE = 0.99
 # By chance one ordinary task in 400 is in doubt after labels that should have settled it so many times over.
 TIMES = 9.0
 # How probable it must be that a task is a riddle, and how many labels it must have had.
@@ -52,16 +54,14 @@ _CELLS, _NUMBERS = 20_000_000, 2_000_000
 @dataclass(frozen=True)
 class Needs:
     """Of each task what it needs (NOTHING, VOTE or EXPERT), about how many `votes` more, how many are `usual` for its
-    two best classes, how many times over its own labels should have `settled` it (all NaN where the label is safe), the
-    probability that it is a `riddle`, and what 1, 2, ... more votes would add to the probability that its label is
-    right, gain[task, votes - 1]."""
+    two best classes, how many times over its own labels should have `settled` it (all NaN where the label is safe), and
+    the probability that it is a `riddle`."""
 
     kind: npt.NDArray[np.int8]
     votes: F8
     usual: F8
     settled: F8
     riddle: F8
-    gain: F8
 
     @property
     def n_vote(self) -> int:
@@ -83,11 +83,8 @@ def needs(annotations: Annotations, result: Result) -> Needs:
     doubt = np.flatnonzero((result.confidence < SAFE) | (labels == 0))
     if k < 2 or k * k > _CELLS or not len(doubt):  # with so many classes nothing is known of any two of them
         kind[doubt], votes[doubt] = VOTE, 1.0
-        plain = np.where(labels == 0, 1.0, 1 - result.confidence) / 2  # nothing is known but the doubt itself
-        return Needs(kind, votes, usual, settled, np.zeros(n), np.repeat(plain[:, None], MOST, axis=1) * (k > 1))
-    if annotations.n_workers * k * k > _CELLS:  # one average worker
-        everybody = pl.Series("worker", ["everybody"])
-        annotations = replace(annotations, worker=np.zeros_like(annotations.worker), workers=everybody)
+        return Needs(kind, votes, usual, settled, np.zeros(n))
+    annotations = _affordable(annotations)
     top = np.argsort(-result.posterior, axis=1, kind="stable")[:, :2]
     theta = confusions(annotations, result)
     riddle = _riddles(annotations, result, theta, top)
@@ -104,9 +101,34 @@ def needs(annotations: Annotations, result: Result) -> Needs:
     had = labels[doubt]
     stuck = (settled[doubt] >= TIMES) | (riddle[doubt] >= RIDDLE)
     kind[doubt] = np.where((stuck & (had >= FEWEST)) | ((votes[doubt] > MOST) & (had > 0)), EXPERT, VOTE)
-    told = _told(annotations, theta, np.arange(n), top)
-    gain = gain_ahead(result.posterior, told, theta, labels_per_worker(annotations), MOST)
-    return Needs(kind, votes, usual, settled, riddle, gain * (1 - riddle)[:, None])
+    return Needs(kind, votes, usual, settled, riddle)
+
+
+def gains(annotations: Annotations, result: Result, need: Needs) -> F8:
+    """gain[task, m - 1]: what m = 1 to MOST more votes would add to the probability that a task's label is right."""
+    n, k = len(result.tasks), len(result.classes)
+    out = np.zeros((n, MOST))
+    open_ = np.flatnonzero((result.confidence < SURE) | (annotations.labels_per_task == 0))
+    if k < 2 or not len(open_):
+        return out
+    if k * k > _CELLS:  # nothing is known but the doubt itself
+        out[open_] = (1 - result.confidence[open_, None]) / 2
+        return out
+    annotations = _affordable(annotations)
+    theta = confusions(annotations, result)
+    top = np.argsort(-result.posterior, axis=1, kind="stable")[:, :2]
+    told = _told(annotations, theta, open_, top)
+    ahead = gain_ahead(result.posterior[open_], told, theta, labels_per_worker(annotations), MOST)
+    out[open_] = ahead * (1 - need.riddle[open_])[:, None]
+    return out
+
+
+def _affordable(annotations: Annotations) -> Annotations:
+    """The annotations; with too many workers and classes, as if one average worker had given them."""
+    if annotations.n_workers * annotations.n_classes**2 <= _CELLS:
+        return annotations
+    everybody = pl.Series("worker", ["everybody"])
+    return replace(annotations, worker=np.zeros_like(annotations.worker), workers=everybody)
 
 
 def labels_per_worker(annotations: Annotations) -> F8:
