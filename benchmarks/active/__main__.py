@@ -19,7 +19,7 @@ def saving_section() -> str:
     return (
         f"{saving.TASKS:,} tasks of {saving.CLASSES} classes, {saving.WORKERS} workers: {saving.SPAMMERS} guess, the "
         "others' skill is drawn from Beta(6, 3). Fixed overlap: workers come at random, every task gets as many labels "
-        "as the next. Accuracy is taken every 100 labels after a sweep, for all ways by the same model. A task "
+        "as the next. Accuracy is taken every 40 labels after a sweep, for all ways by the same model. A task "
         f"stops at 95 % or 40 labels. Means of {saving.RUNS} seeds with 95 % intervals; the last column is the share "
         "of right labels among all tasks that stopped because they were sure.\n\n"
         + figures(saving.HEADER, saving.rows())

@@ -1,6 +1,6 @@
 """python -m benchmarks.active saving: labels until 95 % are right, beside fixed overlap, with planted crowds.
 
-Four classes, 1,000 tasks, 60 workers: 51 whose skill is drawn from Beta(6, 3), nine who guess.
+Four classes, 400 tasks, 60 workers: 51 whose skill is drawn from Beta(6, 3), nine who guess.
 """
 
 from __future__ import annotations
@@ -9,13 +9,13 @@ import numpy as np
 
 from crowdwise.active import Settings, Stopping, simulate
 
-RUNS, TASKS, WORKERS, CLASSES, SPAMMERS, TARGET = 20, 1_000, 60, 4, 9, 0.95
+RUNS, TASKS, WORKERS, CLASSES, SPAMMERS, TARGET = 20, 400, 60, 4, 9, 0.95
 # (name, policy, whether workers are chosen, floor below which they are asked no more, tasks of one worker at most)
 WAYS = (
     ("uncertainty, workers come at random", "uncertainty", False, 0.0, None),
     ("information, workers come at random", "information", False, 0.0, None),
     ("information, workers come at random, floor .4", "information", False, 0.4, None),
-    ("information, workers are chosen, at most 400 tasks each", "information", True, 0.0, 400),
+    ("information, workers are chosen, at most 160 tasks each", "information", True, 0.0, 160),
 )
 FIXED = Stopping(target=1.0, fewest=10**9, cap=40)
 
