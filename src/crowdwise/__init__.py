@@ -22,6 +22,7 @@ _HOMES = {
     "Votes": "core.votes",
     "Run": "io.run_folder",
     "number_votes": "kinds.numbers.votes",
+    "span_votes": "kinds.spans.votes",
     "Result": "core.result",
     "Ledger": "core.ledger",
     "read": "io.read",
@@ -87,6 +88,12 @@ if TYPE_CHECKING:
     from .aggregate.numbers.trimmed_mean import TrimmedMean
     from .aggregate.registry import method
     from .aggregate.registry import names as methods
+    from .aggregate.spans.bsc import BSC
+    from .aggregate.spans.hmm_crowd import HMMCrowd
+    from .aggregate.spans.span_combined import SpanCombined
+    from .aggregate.spans.span_majority import SpanMajority
+    from .aggregate.spans.span_vote import SpanVote
+    from .aggregate.spans.token_dawid_skene import TokenDawidSkene
     from .aggregate.spectral.eigen_ratio import EigenRatio
     from .aggregate.spectral.ghosh import Ghosh
     from .aggregate.spectral.kos import KOS
@@ -121,6 +128,7 @@ if TYPE_CHECKING:
     from .io.run_folder import Run
     from .kinds.classes.annotations import Annotations
     from .kinds.numbers.votes import number_votes
+    from .kinds.spans.votes import span_votes
     from .scoring import tasks
     from .scoring.calibrate import calibrate
     from .scoring.compare import Comparison, compare

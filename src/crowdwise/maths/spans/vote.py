@@ -1,0 +1,87 @@
+"""Votes on every unit, and how far each worker goes with the others."""
+
+from __future__ import annotations
+
+import numpy as np
+import numpy.typing as npt
+
+from .rows import F8, I8
+from .units import Cells, Units
+
+# Rows' worth of the crowd's own figures that stand beside each worker's in their F1.
+PSEUDO = 1.0
+
+
+def shares(cells: Cells, weight: F8, n_units: int, n_tags: int) -> F8:
+    """share[unit, 0 outside / 1 + tag]: of the weight of all who answered its task; nobody's weight is outside."""
+    k = n_tags + 1
+    cell = cells.unit * k + cells.tag
+    total = np.bincount(cell, weights=weight[cells.row], minlength=n_units * k).reshape(n_units, k)
+    size = total.sum(axis=1, keepdims=True)
+    out = np.divide(total, size, out=np.zeros_like(total), where=size > 0)
+    out[size[:, 0] <= 0, 0] = 1.0
+    return np.asarray(out)
+
+
+def splits(cells: Cells, weight: F8, n_units: int) -> F8:
+    """Of those who mark a unit, the share for whom a span begins there."""
+    inside = cells.label > 0
+    w = weight[cells.row[inside]]
+    marked = np.bincount(cells.unit[inside], weights=w, minlength=n_units)
+    begun = np.bincount(cells.unit[inside], weights=w * cells.begins[inside], minlength=n_units)
+    return np.asarray(np.divide(begun, marked, out=np.zeros(n_units), where=marked > 0))
+
+
+def own_and_others(
+    cells: Cells, weight: F8, units: Units, n_tags: int, known: I8 | None = None
+) -> tuple[F8, F8, F8]:
+    """(both, own, others)[row]: what a row marks that the others mark too, what it marks, what the others mark.
+
+    The others' mark is their vote: the units that more than half of their weight marks, and its most frequent tag.
+    Where known[unit] is not -1, the truth stands in their place.
+    """
+    k, n = n_tags + 1, len(cells.offsets) - 1
+    tag, length = cells.tag, units.length.astype(np.float64)
+    total = np.zeros((len(units), k))
+    np.add.at(total, (cells.unit, tag), weight[cells.row])
+    rest = total[cells.unit]  # cell, tag
+    place = np.arange(len(tag))
+    rest[place, tag] -= weight[cells.row]
+    marked = rest[:, 1:].sum(axis=1)
+    heard = rest.sum(axis=1)
+    inside = (marked > 0.5 * heard + 1e-12) & (heard > 1e-12)
+    said = np.where(inside, 1 + rest[:, 1:].argmax(axis=1), 0) if k > 1 else np.zeros(len(tag), dtype=np.int64)
+    alone = heard <= 1e-12  # nobody else answered
+    if known is not None:
+        told = known[cells.unit]
+        said = np.where(told >= 0, told, said)
+        alone &= told < 0
+    size = np.where(alone, 0.0, length[cells.unit])
+    own = np.bincount(cells.row, weights=size * (tag > 0), minlength=n)
+    others = np.bincount(cells.row, weights=size * (said > 0), minlength=n)
+    both = np.bincount(cells.row, weights=size * ((tag > 0) & (said == tag)), minlength=n)
+    return both, own, others
+
+
+def worker_f1(both: F8, own: F8, others: F8, worker: npt.NDArray[np.int32], n_workers: int) -> F8:
+    """F1 of each worker against the others, pooled over their rows, with one row of the crowd's own beside them."""
+    hit, size = (np.bincount(worker, weights=w, minlength=n_workers) for w in (2 * both, own + others))
+    total = float((own + others).sum())
+    if total <= 0:
+        return np.ones(n_workers)
+    crowd = 2 * float(both.sum()) / total
+    some = PSEUDO * total / max(int((own + others > 0).sum()), 1)
+    return np.asarray((hit + some * crowd) / (size + some))
+
+
+def runs(tag: I8, breaks: npt.NDArray[np.bool_], units: Units) -> tuple[I8, I8, I8]:
+    """(first unit, unit after the last, tag) of runs of one tag (0: outside) within a task, cut also at `breaks`."""
+    if not len(tag):
+        none = np.empty(0, dtype=np.int64)
+        return none, none, none
+    task = units.task
+    fresh = np.concatenate([[True], (np.diff(tag) != 0) | (np.diff(task) != 0)]) | breaks
+    begin = np.flatnonzero(fresh)
+    after = np.concatenate([begin[1:], [len(tag)]])
+    keep = tag[begin] > 0
+    return begin[keep], after[keep], tag[begin][keep]
