@@ -74,7 +74,12 @@ KIND = Kind(
         "show": "crowdwise.scoring.spans.shown:show",
         "inspect": "crowdwise.scoring.spans.shown:inspect",
         "evaluate": "crowdwise.scoring.spans.evaluate:evaluate",
+        "compare": "crowdwise.scoring.alike.compare:compare_alike",
         "distance": "crowdwise.kinds.spans.describe:distance",
+        "said": "crowdwise.scoring.spans.evaluate:said",
+        "known": "crowdwise.scoring.spans.evaluate:known",
+        "study": "crowdwise.workers.alike.study:study_alike",
+        "flags": "crowdwise.workers.alike.study:flag_alike",
         "page": "crowdwise.report.spans.page:span_page",
     },
 )
