@@ -88,12 +88,15 @@ def read_labels(path: Path, columns: str | None) -> pl.DataFrame:
     import polars as pl
 
     from ..core.intake.columns import TRUTH, parse_columns
+    from ..io.kind_of_columns import answers_in
     from ..io.numerals import with_points
     from ..io.reading import choose_columns
     from ..io.tables import open_table
 
     table = open_table(path)
-    chosen, _ = choose_columns(table, parse_columns(columns), TRUTH)
+    asked = parse_columns(columns)
+    own = not asked and "label" not in table.header and answers_in(table.header) is not None
+    chosen, _ = choose_columns(table, asked, ("task",) if own else TRUTH)
     frame = table.read(table.header).with_columns(pl.all().cast(pl.String))
     if table.decimal_comma:
         frame = with_points(frame, [name for name in frame.columns if name.startswith("p_")])

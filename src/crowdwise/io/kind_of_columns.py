@@ -63,6 +63,15 @@ def answer_roles() -> tuple[str, ...]:
     return tuple(dict.fromkeys(role for name in kinds.names() for role in kinds.get(name).roles))
 
 
+def answers_in(header: Sequence[str]) -> Kind | None:
+    """The kind other than classes all of whose columns, by our own names, a table has."""
+    for name in kinds.names():
+        kind = kinds.get(name)
+        if name != FALLBACK and set(kind.columns) <= set(header):
+            return kind
+    return None
+
+
 def _of(kind: Kind, role: str) -> bool:
     return any(role == known or (known.endswith("*") and role.startswith(known[:-1])) for known in kind.roles)
 

@@ -133,7 +133,8 @@ def read_all(
     _refuse_empty(ledger, where, name)
     votes = record.votes._of(replace(coded, ledger=ledger))
     if found.items is not None:
-        found.about_tasks = facts_of_items(found.items(), _of_tasks(columns), where)
+        asked_for = facts_of_items(found.items(), _of_tasks(columns), where)
+        found.about_tasks = found.about_tasks if asked_for is None else asked_for
     if found.workers is not None and found.workers.width > 1:
         votes = votes.about(workers=found.workers)
     if found.about_tasks is not None:
@@ -215,6 +216,8 @@ def _columns(
 ) -> tuple[Kind, tuple[str, ...], dict[str, str], tuple[str, ...]]:
     """The kind of the answers, the roles of its columns, which column has which, and notes."""
     record, named, notes = told(table.header, mapping, asked)
+    taken = {*named.values()}
+    named |= {role: role for role in record.along if role in table.header and role not in (*named, *taken)}
     wanted = roles(record, named)
     chosen, more = choose_columns(table, named, wanted)
     return record, wanted, chosen, notes + more

@@ -10,7 +10,7 @@ import numpy.typing as npt
 
 from ...core.votes import Votes
 from ...kinds.spans.answers import Spans
-from ...kinds.spans.words import USUAL_WORD, extents, texts_of, word_units
+from ...kinds.spans.words import USUAL_WORD, extents, word_units
 from ...maths.spans.chain import ChainData
 from ...maths.spans.rows import F8, I8, SpanRows, starts
 from ...maths.spans.units import Cells, Units, between_ends, cells, covered, merged
@@ -69,7 +69,7 @@ def cut(votes: Votes[Spans], known: Known | None, words: bool) -> Units:
     ends = between_ends(*unit_rows(votes, known), votes.n_tasks, extents(votes))
     if not words:
         return ends
-    units, told = word_units(texts_of(votes))
+    units, told = word_units(votes)
     return merged(ends, units, told & (np.diff(units.offsets) > 0))
 
 
@@ -78,7 +78,7 @@ def usual_length(votes: Votes[Spans]) -> float:
     rows = votes.answers.rows
     if not len(rows.start):
         return 0.0
-    units, told = word_units(texts_of(votes))
+    units, told = word_units(votes)
     task = votes.task.astype(np.int64)
     some = told[task[rows.row]]
     length = (rows.end - rows.start) / USUAL_WORD
@@ -90,7 +90,7 @@ def usual_length(votes: Votes[Spans]) -> float:
 
 def has_all_texts(votes: Votes[Spans]) -> bool:
     """Whether the text of every task with an answer is known."""
-    told = np.array([text is not None for text in texts_of(votes)], dtype=bool)
+    told = word_units(votes)[1]
     return bool(told[votes.labels_per_task > 0].all()) and bool(told.any())
 
 

@@ -18,14 +18,27 @@ def write_argilla(reading: Reading, path: Path) -> tuple[str, ...]:
     """JSONL of `label.responses`; of several models only the first can be a task's suggestion."""
     models, question = models_of(reading), answer_of(reading.annotations)
     said = _says(reading.annotations)
-    if question != "label" and any(not isinstance(said(row), int) for row in rows(reading.annotations)):
+    if question == "value" and any(not isinstance(said(row), int) for row in rows(reading.annotations)):
         raise DataError("Argilla's ratings are whole numbers, and some of these have fractions; choose another format")
-    write_jsonl((_record(task, found, models, question, said) for task, found in by_task(reading.annotations)), path)
+    texts: dict[str, str] = {}
+    if question == "spans":
+        from .sequences import texts_of
+
+        texts = texts_of(reading)
+    records = (
+        ({"text": texts[task]} if task in texts else {}) | _record(task, found, models, question, said)
+        for task, found in by_task(reading.annotations)
+    )
+    write_jsonl(records, path)
     return ("times and durations have no place in Argilla's records",) if reading.annotations.numbers else ()
 
 
 def _says(votes: Votes[Any]) -> Callable[[Row], Any]:
-    """A row's answer as JSON has it: text, or a number."""
+    """A row's answer as JSON has it: text, a number, or a list of spans."""
+    if answer_of(votes) == "spans":
+        from .sequences import argilla_value
+
+        return lambda row: argilla_value(row["label"])
     return (lambda row: row["label"]) if answer_of(votes) == "label" else (lambda row: as_number(row["label"]))
 
 

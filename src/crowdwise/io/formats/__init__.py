@@ -23,6 +23,8 @@ FORMATS = {
     "hf_lists": "a row a task with a list of labels and a list of annotators: JSONL or Parquet",
     "snow": "Snow et al.'s tables: !amt_worker_ids, orig_id, response, gold",
     "llm_judge": "verdicts of LLM judges, JSONL",
+    "conll": "CoNLL columns: a token a line with a tag of every worker",
+    "tokens": "a row a token: task, worker, token (a number), tag",
 }
 
 

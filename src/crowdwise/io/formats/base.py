@@ -10,6 +10,7 @@ from typing import Any, Literal, Protocol
 import numpy as np
 import polars as pl
 
+from ...core import kind as kinds
 from ...core.errors import DataError, ParameterError
 from ...core.vocabulary import quote
 from ..kind_of_columns import told_by_answers
@@ -160,6 +161,8 @@ class Rows:
         self._numbers = {name: array("d") for name in ("time", "duration", "confidence")}
         self._several = array("b")
         self._example = ""
+        self._blank: list[tuple[str | None, str | None, float, float]] = []
+        self.texts: dict[str, str] = {}
         self.dropped: dict[str, int] = {}
         self.gold: dict[str, str] = {}
         self.sources: dict[str, str] = {}
@@ -199,6 +202,20 @@ class Rows:
         """Rows that are counted and not used."""
         self.dropped[reason] = self.dropped.get(reason, 0) + n
 
+    def add_blank(self, task: str | None, worker: str | None, *, time: float = NAN, duration: float = NAN) -> None:
+        """An answer that names nothing: where answers are lists of marks, that nothing is to be marked; else none."""
+        self._blank.append((task, worker, time, duration))
+
+    def _settle_blanks(self) -> None:
+        for task, worker, time, duration in self._blank:
+            told = next(iter(self._kinds)) if len(self._kinds) == 1 else None
+            blank = None if told is None else kinds.get(told).blank
+            if blank is not None:
+                self.add(task, worker, [blank], time=time, duration=duration, kind=told)
+            else:
+                self.drop(NO_ANSWER)
+        self._blank = []
+
     def mention(self, task: str | None) -> None:
         """A task that is to appear in the results, with labels or without."""
         if task is not None:
@@ -236,6 +253,7 @@ class Rows:
 
     def found(self, where: str, ask: Ask, question: str | None = None, notes: tuple[str, ...] = ()) -> Found:
         """Everything, with the policy for several labels carried out."""
+        self._settle_blanks()
         kind, certain, why = self.kind(question)
         several = np.asarray(self._several, dtype=bool)
         n = int(several.sum())
@@ -269,4 +287,7 @@ class Rows:
             gold=truths if self.gold else None,
             workers=sources if self.sources else None,
             tasks=tasks,
+            about_tasks=pl.DataFrame({"task": list(self.texts), "text": list(self.texts.values())})
+            if self.texts
+            else None,
         )

@@ -62,6 +62,8 @@ KIND = Kind(
     answers_word="lists of spans",
     told_by=told_by,
     dtypes=(pl.String(),),
+    blank="[]",
+    along=("text",),
     doors={
         "describe": "crowdwise.kinds.spans.describe:describe",
         "html": "crowdwise.plots.notebook:votes_html",

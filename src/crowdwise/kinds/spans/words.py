@@ -7,6 +7,7 @@ from typing import Any
 
 import numpy as np
 import numpy.typing as npt
+import polars as pl
 
 from ...core.side_tables import column_by
 from ...core.votes import Votes
@@ -33,17 +34,19 @@ def texts_of(votes: Votes[Any]) -> list[str | None]:
     return [None] * votes.n_tasks if column is None else [None if x is None else str(x) for x in column.to_list()]
 
 
-def word_units(texts: list[str | None]) -> tuple[Units, npt.NDArray[np.bool_]]:
-    """Every word of every known text, and which tasks have one."""
-    count = np.zeros(len(texts), dtype=np.int64)
+def word_units(votes: Votes[Any]) -> tuple[Units, npt.NDArray[np.bool_]]:
+    """Every word of every known text, and which tasks have one; tasks that count tokens have a unit a token."""
+    tokens = column_by(votes.about_tasks, "tokens", votes.tasks)
+    many = [None] * votes.n_tasks if tokens is None else tokens.cast(pl.Int64, strict=False).to_list()
+    count = np.zeros(votes.n_tasks, dtype=np.int64)
+    known = np.zeros(votes.n_tasks, dtype=bool)
     ends: list[tuple[int, int]] = []
-    for i, text in enumerate(texts):
-        if text is not None:
-            found = words_of(text)
-            count[i] = len(found)
-            ends += found
+    for i, (text, n) in enumerate(zip(texts_of(votes), many, strict=True)):
+        found = [(j, j + 1) for j in range(n)] if n is not None else [] if text is None else words_of(text)
+        known[i] = text is not None or n is not None
+        count[i] = len(found)
+        ends += found
     flat = np.array(ends, dtype=np.int64).reshape(-1, 2)
-    known = np.array([text is not None for text in texts], dtype=bool)
     return Units(starts(count), flat[:, 0].copy(), flat[:, 1].copy()), known
 
 
