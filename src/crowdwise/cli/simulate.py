@@ -40,7 +40,7 @@ def simulate(
     from .. import simulate as room
 
     if scenario is None:
-        rows = [[name, each.description] for name, each in (room.SCENARIOS | room.NUMBER_SCENARIOS).items()]
+        rows = [[name, each.description] for name, each in room.EVERY_SCENARIO.items()]
         print_table("", ["scenario", "the crowd"], rows, stderr=False)
         return
     if output is None:

@@ -24,11 +24,14 @@ from .groups import (
 )
 from .numbers.scenarios import NUMBER_SCENARIOS, NumberScenario, PlantedNumbers
 from .planted import Crowd
-from .scenarios import SCENARIOS, Scenario, scenario
+from .scenarios import EVERY_SCENARIO, SCENARIOS, Scenario, scenario
+from .spans.scenarios import SPAN_SCENARIOS, PlantedSpans, SpanScenario
 
 __all__ = [
+    "EVERY_SCENARIO",
     "NUMBER_SCENARIOS",
     "SCENARIOS",
+    "SPAN_SCENARIOS",
     "Adversary",
     "Assignment",
     "ClassCoins",
@@ -49,9 +52,11 @@ __all__ = [
     "PairwiseFlipper",
     "PerTask",
     "PlantedNumbers",
+    "PlantedSpans",
     "Regular",
     "Scenario",
     "Setting",
+    "SpanScenario",
     "TwoCoin",
     "crowd",
     "scenario",

@@ -14,8 +14,9 @@ from .assignment import Assignment, HeavyTailed, MissingAtRandom, PerTask, Regul
 from .attacks import Adversary, Colluder, Constant, Copier, Guesser
 from .draw import crowd
 from .groups import ClassCoins, DirichletConfusion, Group, HammerSpammer, OneCoin, PairwiseFlipper, TwoCoin
-from .numbers.scenarios import NUMBER_SCENARIOS, NumberScenario
+from .numbers.scenarios import NUMBER_SCENARIOS
 from .planted import Crowd
+from .spans.scenarios import SPAN_SCENARIOS
 
 
 @dataclass(frozen=True)
@@ -137,6 +138,12 @@ SCENARIOS: dict[str, Scenario] = {
     "missing": Scenario("every worker skips tasks at random; `labels` per task on average", _missing),
     "mixed": Scenario("a bit of everything: six sorts of trouble, busy and idle workers, hard tasks", _mixed),
 }
+# Of every kind of answers.
+EVERY_SCENARIO: dict[str, Any] = {
+    **SCENARIOS,
+    **NUMBER_SCENARIOS,
+    **SPAN_SCENARIOS,
+}
 
 
 def scenario(
@@ -149,14 +156,14 @@ def scenario(
     features: Whole = 0,
     seed: Whole = 0,
 ) -> Any:
-    """A ready-made crowd by name: a `Crowd` of classes (4 unless said) or `PlantedNumbers`.
+    """A ready-made crowd by name: a `Crowd` of classes (4 unless said), `PlantedNumbers`, `PlantedSpans`...
 
-    `SCENARIOS` and `NUMBER_SCENARIOS` say what each is.
+    `EVERY_SCENARIO` says what each is.
 
     >>> scenario("copiers", tasks=50, workers=9, classes=3, seed=1).worker_table()["copies"].n_unique()
     2
     """
-    known: dict[str, Scenario | NumberScenario] = {**SCENARIOS, **NUMBER_SCENARIOS}
+    known = EVERY_SCENARIO
     if name not in known:
         close = get_close_matches(str(name), known, n=1)
         hint = f"did you mean {close[0]}?" if close else f"there are {', '.join(known)}"

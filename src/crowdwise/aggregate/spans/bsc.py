@@ -25,7 +25,8 @@ from .work import Work
 
 @dataclass(frozen=True, kw_only=True)
 class BSC(SpanAggregator):
-    """`prior` pseudo-counts in every cell, `prior_right` more where label and truth agree. It stops after `max_iter`
+    """`prior` pseudo-counts in every cell, `prior_right` more where label and truth agree (the authors have 1 and 1, which
+    with several tags means workers who are mostly wrong). It stops after `max_iter`
     rounds, or when no posterior moves by more than `tol`; 20 rounds are the authors' choice.
 
     >>> import crowdwise as cw
@@ -36,7 +37,7 @@ class BSC(SpanAggregator):
 
     name: ClassVar[str] = "bsc"
     units: Literal["auto", "words", "ends"] = "auto"
-    prior: Positive = 1.0
+    prior: Positive = 0.1
     prior_right: NonNegative = 1.0
     max_iter: Count = 20
     tol: NonNegative = 1e-4

@@ -49,6 +49,15 @@ def decoded(units: Units, q: F8, n_tags: int) -> Judged:
     return of_path(q, path)
 
 
+def decoded_inside_first(units: Units, q: F8, n_tags: int) -> Judged:
+    """Marked where all tags together have more than half, as in a vote; which tag, and where spans begin, by the best
+    path. A place that two tags share is then not lost to neither."""
+    k = 1 + 2 * n_tags
+    score = q.copy()
+    score[:, 1:] += np.where(q[:, :1] < 0.5, 1.0, -1.0)
+    return of_path(q, viterbi(units, score, np.zeros(k), np.zeros((k, k)), n_tags))
+
+
 def of_path(q: F8, path: I8) -> Judged:
     """States as tags, begins and marginals of tags."""
     return Judged(q[:, 1::2] + q[:, 2::2], (path + 1) // 2, path % 2 == 1)

@@ -20,7 +20,7 @@ from ...maths.spans.chain import shares_of_states
 from ...maths.spans.chain_models import bsc
 from ...maths.spans.rows import F8
 from .base import BY_WORKER, Arrays, Learnt, SpanAggregator, cut_by_words
-from .chains import arrays_of, decoded, posterior, refuse_too_large
+from .chains import arrays_of, decoded_inside_first, posterior, refuse_too_large
 from .found import Judged
 from .tokens import learn_confusions, unit_posterior
 from .voting import ROUNDS, voted, weights_by_f1
@@ -60,7 +60,7 @@ class SpanCombined(SpanAggregator):
         reason = f"the average of bsc, Dawid-Skene and a weighted vote, as {long}"
         try:
             refuse_too_large("bsc", work, previous=True)
-            arrays |= arrays_of(bsc(work.chain, prior=1.0, prior_right=1.0, max_iter=20, tol=1e-4))
+            arrays |= arrays_of(bsc(work.chain, prior=0.1, prior_right=1.0, max_iter=20, tol=1e-4))
         except ParameterError:
             reason = f"the average of Dawid-Skene and a weighted vote (bsc would not fit into memory), as {long}"
         return Learnt(arrays, n_iter=n_iter, converged=settled, reason=reason)
@@ -74,7 +74,7 @@ class SpanCombined(SpanAggregator):
         parts.append(unit_posterior(work, "states", np.asarray(arrays[f"{BY_WORKER}confusion"]), arrays["prior"]))
         if "move" in arrays:
             parts.append(posterior(work, arrays))
-        return decoded(work.units, np.asarray(np.mean(parts, axis=0)), work.n_tags)
+        return decoded_inside_first(work.units, np.asarray(np.mean(parts, axis=0)), work.n_tags)
 
 
 def state_shares(work: Work, weight: F8) -> F8:
