@@ -23,6 +23,7 @@ _HOMES = {
     "Run": "io.run_folder",
     "number_votes": "kinds.numbers.votes",
     "span_votes": "kinds.spans.votes",
+    "text_votes": "kinds.texts.votes",
     "Result": "core.result",
     "Ledger": "core.ledger",
     "read": "io.read",
@@ -99,6 +100,11 @@ if TYPE_CHECKING:
     from .aggregate.spectral.kos import KOS
     from .aggregate.spectral.mmsr import MMSR
     from .aggregate.spectral.pgd import PGD
+    from .aggregate.texts.medoid import Medoid
+    from .aggregate.texts.rover import Rover
+    from .aggregate.texts.text_combined import TextCombined
+    from .aggregate.texts.weighted_medoid import WeightedMedoid
+    from .aggregate.texts.weighted_rover import WeightedRover
     from .aggregate.voting.bwa import BWA
     from .aggregate.voting.gold_majority_vote import GoldMajorityVote
     from .aggregate.voting.iwmv import IWMV
@@ -129,6 +135,7 @@ if TYPE_CHECKING:
     from .kinds.classes.annotations import Annotations
     from .kinds.numbers.votes import number_votes
     from .kinds.spans.votes import span_votes
+    from .kinds.texts.votes import text_votes
     from .scoring import tasks
     from .scoring.calibrate import calibrate
     from .scoring.compare import Comparison, compare

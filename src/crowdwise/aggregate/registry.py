@@ -17,6 +17,7 @@ from .cards.classes import CLASSES
 from .cards.learners import LEARNERS
 from .cards.numbers import NUMBERS
 from .cards.spans import SPANS
+from .cards.texts import TEXTS
 
 __all__ = [
     "CARDS",
@@ -36,7 +37,7 @@ __all__ = [
 DEFAULT = "committee"
 # Methods for classes, under the name that they always had; all of them are in CARDS.
 METHODS = CLASSES
-CARDS: dict[str, Card] = {**CLASSES, **NUMBERS, **SPANS}
+CARDS: dict[str, Card] = {**CLASSES, **NUMBERS, **SPANS, **TEXTS}
 
 
 def learner(name: str) -> Card:

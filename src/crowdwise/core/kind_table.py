@@ -17,6 +17,7 @@ BUILT_IN = {
     "classes": "crowdwise.kinds.classes.annotations:KIND",
     "numbers": "crowdwise.kinds.numbers.votes:KIND",
     "spans": "crowdwise.kinds.spans.votes:KIND",
+    "texts": "crowdwise.kinds.texts.votes:KIND",
 }
 _KINDS: dict[str, Kind] = {}
 
