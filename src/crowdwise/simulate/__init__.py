@@ -26,12 +26,14 @@ from .numbers.scenarios import NUMBER_SCENARIOS, NumberScenario, PlantedNumbers
 from .planted import Crowd
 from .scenarios import EVERY_SCENARIO, SCENARIOS, Scenario, scenario
 from .spans.scenarios import SPAN_SCENARIOS, PlantedSpans, SpanScenario
+from .texts.scenarios import TEXT_SCENARIOS, PlantedTexts, TextScenario
 
 __all__ = [
     "EVERY_SCENARIO",
     "NUMBER_SCENARIOS",
     "SCENARIOS",
     "SPAN_SCENARIOS",
+    "TEXT_SCENARIOS",
     "Adversary",
     "Assignment",
     "ClassCoins",
@@ -53,10 +55,12 @@ __all__ = [
     "PerTask",
     "PlantedNumbers",
     "PlantedSpans",
+    "PlantedTexts",
     "Regular",
     "Scenario",
     "Setting",
     "SpanScenario",
+    "TextScenario",
     "TwoCoin",
     "crowd",
     "scenario",

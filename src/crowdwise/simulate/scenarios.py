@@ -17,6 +17,7 @@ from .groups import ClassCoins, DirichletConfusion, Group, HammerSpammer, OneCoi
 from .numbers.scenarios import NUMBER_SCENARIOS
 from .planted import Crowd
 from .spans.scenarios import SPAN_SCENARIOS
+from .texts.scenarios import TEXT_SCENARIOS
 
 
 @dataclass(frozen=True)
@@ -143,6 +144,7 @@ EVERY_SCENARIO: dict[str, Any] = {
     **SCENARIOS,
     **NUMBER_SCENARIOS,
     **SPAN_SCENARIOS,
+    **TEXT_SCENARIOS,
 }
 
 

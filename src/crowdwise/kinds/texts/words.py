@@ -35,7 +35,7 @@ def written(text: str) -> list[str]:
     found = list(WORD.finditer(text))
     ends = [each.start() for each in found[1:]] + [len(text)]
     begin = [0] + [each.start() for each in found[1:]]
-    return [text[a:b].strip() if k else text[a:b].strip() for k, (a, b) in enumerate(zip(begin, ends, strict=True))]
+    return [text[a:b].strip() for a, b in zip(begin, ends, strict=True)] if found else []
 
 
 def put_together(parts: Iterable[str]) -> str:
