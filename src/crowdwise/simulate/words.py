@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import numpy as np
 
-_ONSETS = "b d f g k l m n p r s t v z br dr kl st tr".split()
-_VOWELS = "a e i o u".split()
+_ONSETS = ["b", "d", "f", "g", "k", "l", "m", "n", "p", "r", "s", "t", "v", "z", "br", "dr", "kl", "st", "tr"]
+_VOWELS = ["a", "e", "i", "o", "u"]
 
 
 def vocabulary(n: int, rng: np.random.Generator) -> list[str]:

@@ -134,8 +134,8 @@ def cut_by_words(units: str, votes: Votes[Spans]) -> bool:
     if units != "auto":
         if units == "words" and not has_all_texts(votes):
             raise DataError(
-                "units=words needs the text of every task: give it with --about-tasks FILE (columns task, text), or say "
-                "units=ends"
+                "units=words needs the text of every task: give it with --about-tasks FILE (columns task, text), or "
+                "say units=ends"
             )
         return units == "words"
     from .work import LONG

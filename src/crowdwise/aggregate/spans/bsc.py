@@ -25,9 +25,9 @@ from .work import Work
 
 @dataclass(frozen=True, kw_only=True)
 class BSC(SpanAggregator):
-    """`prior` pseudo-counts in every cell, `prior_right` more where label and truth agree (the authors have 1 and 1, which
-    with several tags means workers who are mostly wrong). It stops after `max_iter`
-    rounds, or when no posterior moves by more than `tol`; 20 rounds are the authors' choice.
+    """`prior` pseudo-counts in every cell, `prior_right` more where label and truth agree (the authors have 1 and 1,
+    which with several tags means workers who are mostly wrong). It stops after `max_iter` rounds, or when no posterior
+    moves by more than `tol`; 20 rounds are the authors' choice.
 
     >>> import crowdwise as cw
     >>> crowd = cw.simulate.scenario("spans_plain", tasks=40, workers=8, seed=1)

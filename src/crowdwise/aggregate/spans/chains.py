@@ -27,7 +27,7 @@ def refuse_too_large(name: str, work: Work, previous: bool) -> None:
         )
 
 
-def arrays_of(found: ChainFit) -> dict[str, np.ndarray]:  # type: ignore[type-arg]
+def arrays_of(found: ChainFit) -> dict[str, np.ndarray]:
     """What is kept of a fit."""
     return {f"{BY_WORKER}a": found.a, "start": found.start, "move": found.move}
 

@@ -12,8 +12,8 @@ import polars as pl
 from ...core.votes import Votes
 from ...kinds.spans.answers import Spans
 from ...kinds.spans.estimate import SpanEstimate, SpanWorkers
-from ...maths.spans.rows import F8, I8, SpanRows, shared, starts, totals
-from ...maths.spans.units import Units
+from ...maths.spans.rows import F8, I8, ranges, shared, summed, totals
+from ...maths.spans.units import Units, covered
 from ...maths.spans.vote import own_and_others, runs, worker_f1
 from .work import Known, Work
 
@@ -66,7 +66,7 @@ def estimate_of(units: Units, judged: Sequence[Judged], tags: pl.Series, known: 
 def _mean_of(marginal: F8, units: Units, first: I8, after: I8, tag: I8) -> F8:
     """The mean of marginal[., tag] over the units first .. after, by their lengths."""
     length = np.maximum(units.length, 1).astype(np.float64)
-    size = starts(np.zeros(0, dtype=np.int64)) if not len(length) else np.concatenate([[0.0], np.cumsum(length)])
+    size = np.concatenate([[0.0], np.cumsum(length)])
     out = np.zeros(len(first))
     for t in np.unique(tag):
         some = tag == t
@@ -76,15 +76,11 @@ def _mean_of(marginal: F8, units: Units, first: I8, after: I8, tag: I8) -> F8:
 
 
 def _with_known(marginal: F8, units: Units, known: Known) -> F8:
-    from ...maths.spans.units import covered
-
     out = marginal.copy()
     out[known.mask[units.task]] = 0.0
     first, last = covered(known.rows, np.arange(len(units.offsets) - 1), units)
     for t in np.unique(known.rows.tag):
         some = known.rows.tag == t
-        from ...maths.spans.rows import ranges
-
         out[ranges(first[some], (last - first)[some]), t] = 1.0
     return out
 
@@ -98,7 +94,7 @@ def picture_of(votes: Votes[Spans], works: Sequence[Work], estimate: SpanEstimat
     heard = votes.labels_per_worker > 0
     true = estimate.rows.take(votes.task.astype(np.int64))
     hit, said, there = (
-        np.bincount(votes.worker, weights=each, minlength=m)
+        summed(votes.worker, each, m)
         for each in (shared(votes.answers.rows, true), totals(votes.answers.rows), totals(true))
     )
     return SpanWorkers(
@@ -111,8 +107,3 @@ def picture_of(votes: Votes[Spans], works: Sequence[Work], estimate: SpanEstimat
 
 def _over(a: F8, b: F8) -> F8:
     return np.asarray(np.divide(a, b, out=np.full(len(a), np.nan), where=b > 0).clip(0.0, 1.0))
-
-
-def rows_of(estimate: SpanEstimate) -> SpanRows:
-    """The spans of an estimate, a row a task."""
-    return estimate.rows

@@ -2,9 +2,9 @@
 
     z_1 ~ start,  z_i | z_{i-1} ~ move[z_{i-1}],  y_wi | z_i = k ~ Cat(confusion[w, k])
 
-Labels are outside, begin and inside of each tag. Nguyen, Wallace, Li, Nenkova & Lease (2017), Aggregating and predicting
-sequence labels from crowd annotations, ACL, doi:10.18653/v1/P17-1028 (without features of the words). With uniform moves
-it is Dawid-Skene with a uniform prior. Fails with long passages cut at words: inside one worker's span the words repeat
+Labels are outside, begin and inside of each tag. Nguyen, Wallace, Li, Nenkova & Lease (2017), Aggregating and
+predicting sequence labels from crowd annotations, ACL, doi:10.18653/v1/P17-1028 (without features of the words). With
+uniform moves it is Dawid-Skene with a uniform prior. Fails with long passages cut at words: inside one worker's span the words repeat
 one decision, and the chain takes each for new evidence.
 """
 

@@ -75,5 +75,3 @@ def unit_posterior(work: Work, said: Said, confusion: F8, prior: F8) -> F8:
     told = known >= 0
     out[told] = np.eye(k)[known[told]]
     return out
-
-

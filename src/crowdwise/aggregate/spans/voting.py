@@ -29,7 +29,7 @@ def voted(work: Work, weight: F8, cut: float) -> Judged:
     return Judged(share[:, 1:], tag, split_places(work, weight))
 
 
-def split_places(work: Work, weight: F8) -> np.ndarray:  # type: ignore[type-arg]
+def split_places(work: Work, weight: F8) -> np.ndarray:
     """Units where more than half of those who mark them begin a span."""
     return np.asarray(splits(work.cells, work.weight * weight[work.worker], len(work.units)) > 0.5)
 

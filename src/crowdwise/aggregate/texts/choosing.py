@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import itertools
+
 import numpy as np
 
 from ...kinds.texts.words import put_together, written
@@ -41,7 +43,7 @@ def by_words(work: Work, weight: F8) -> Said:
             parts[code] = written(texts[code])
         words.append(parts[code][k])
     ends = at.tolist()
-    outputs = [put_together(words[a:b]) for a, b in zip(ends[:-1], ends[1:], strict=True)]
+    outputs = [put_together(words[a:b]) for a, b in itertools.pairwise(ends)]
     n = np.diff(at)
     task = np.repeat(np.arange(len(n)), n)
     total = np.bincount(task, weights=share, minlength=len(n))

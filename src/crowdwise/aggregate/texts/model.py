@@ -73,5 +73,3 @@ def infer(result: Result, votes: Votes[Texts], unknown_workers: Policy) -> Resul
         gold=None,
         extra={},
     )
-
-

@@ -5,8 +5,8 @@
     votes wins; its share is its confidence.
 
 Fiscus (1997), A post-processing system to yield reduced word error rates: recognizer output voting error reduction,
-doi:10.1109/ASRU.1997.659110. For transcripts, where answers differ in a few words. Fails on translations: a vote between
-different sentences is no sentence.
+doi:10.1109/ASRU.1997.659110. For transcripts, where answers differ in a few words. Fails on translations: a vote
+between different sentences is no sentence.
 """
 
 from __future__ import annotations

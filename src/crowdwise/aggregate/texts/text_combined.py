@@ -1,8 +1,8 @@
 """The default for texts: a weighted vote word by word where answers are alike, else the answer in the middle by GLEU.
 
-Where two answers to one task differ in less than half of their words, they are versions of one text, and a vote on every
-word is better than any of them: `weighted_rover`. Where they differ more, as translations do, a vote between them is no
-sentence: `weighted_medoid` by GLEU.
+Where two answers to one task mostly (in the median) differ in less than half of their words, they are versions of one
+text, and a vote on every word is better than any of them: `weighted_rover`. Where they differ more, as translations do,
+a vote between them is no sentence: `weighted_medoid` by GLEU.
 """
 
 from __future__ import annotations
@@ -16,7 +16,7 @@ from .base import F8, Said, TextAggregator
 from .choosing import by_words, picked
 from .work import Work, distance_of, usual_distance
 
-# Mean distance of two answers to one task below which they are versions of one text.
+# Median distance of two answers to one task below which they are versions of one text.
 ALIKE = 0.5
 
 
@@ -43,7 +43,7 @@ class TextCombined(TextAggregator):
     def learn(self, work: Work) -> tuple[F8, str]:
         """Everybody's weight, and the choice."""
         plain = replace(work, apart=distance_of(work.votes.answers, "words", None))
-        how = f"two answers to a task differ in {usual_distance(plain):.0%} of their words"
+        how = f"two answers to a task mostly differ in {usual_distance(plain):.0%} of their words"
         if self._votes(work):
             return work.weights(1.0), f"a weighted vote on every word, as {how}"
         return work.weights(1.0), f"the answer in the middle by GLEU, as {how}"

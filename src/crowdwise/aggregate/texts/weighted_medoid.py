@@ -1,6 +1,7 @@
 """Weighted medoid: the answer nearest to the others, who count by how near they usually are to each other.
 
-    error_w: mean distance of w from the others' answers to the same tasks, each by their weight;  weight_w = error_w ^ -power
+    error_w: mean distance of w from the others' answers to the same tasks, each by their weight
+    weight_w = error_w ^ -power
 
 In rounds. In the spirit of RASA (Li & Fukumoto 2019, A dataset of crowdsourced word sequences, AnnoNLP,
 doi:10.18653/v1/D19-5904), with any distance in place of embeddings. Fails where most workers copy one machine.

@@ -23,7 +23,7 @@ ROUNDS = 5
 
 @dataclass(frozen=True, eq=False)
 class Work:
-    """`known[task]` is the code of a known text among the answers' texts, or -1; `apart(i, j)` the distance of texts."""
+    """`known[task]` is the code of a known text among the answers' texts, or -1; `apart(i, j)` how far texts differ."""
 
     votes: Votes[Texts]
     known: I8
@@ -107,6 +107,6 @@ def _given(answers: Texts, given: Given) -> Callable[[I8, I8], F8]:
 
 
 def usual_distance(work: Work) -> float:
-    """The mean distance of two answers to one task; 0 where no task has two."""
+    """The median distance of two answers to one task; 0 where no task has two."""
     apart = work.pairs[2]
-    return float(apart.mean()) if len(apart) else 0.0
+    return float(np.median(apart)) if len(apart) else 0.0

@@ -18,7 +18,6 @@ from .marks import MISSING, TAG, as_answer, spans_of_tags
 
 TOKEN = ("token", "tokens", "word", "words", "form")
 _ID = re.compile(r"#\s*(?:id|sent_id|task|doc_id)\s*[:=]\s*(.+)")
-Text = tuple[str, str, list[list[str]]]
 
 
 def sniff(head: Head) -> Guess | None:
@@ -89,7 +88,8 @@ def _texts(source: Source, where: str) -> Iterator[tuple[str, str, list[list[str
         text = data.decode("utf-8-sig")
     except UnicodeDecodeError:
         raise DataError(f"{where} is no UTF-8 text; convert it first") from None
-    name, lines, number, first = "", [], 0, 1
+    name, number, first = "", 0, 1
+    lines: list[list[str]] = []
     for i, line in enumerate([*text.splitlines(), ""], 1):
         told = _ID.fullmatch(line.strip())
         if told:

@@ -15,7 +15,9 @@ Mark = tuple[int, int, str]
 
 def as_answer(marks: Iterable[Sequence[Any]]) -> str:
     """One answer as JSON, as the column `spans` has it."""
-    return json.dumps([list(mark) if len(mark) < 3 or mark[2] else list(mark[:2]) for mark in marks], ensure_ascii=False)
+    return json.dumps(
+        [list(mark) if len(mark) < 3 or mark[2] else list(mark[:2]) for mark in marks], ensure_ascii=False
+    )
 
 
 def is_span(value: Any) -> bool:

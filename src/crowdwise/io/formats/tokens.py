@@ -43,8 +43,7 @@ def read(source: Source, where: str, ask: Ask) -> Found:
 
 def _found(frame: pl.DataFrame, place: str, tag: str, word: str | None, where: str, ask: Ask) -> Found:
     rows = Rows("spans")
-    least = int(frame[place].min() or 0)  # some count from 1
-    least = min(least, 1)
+    least = min(int(str(frame[place].min() or 0)), 1)  # some count from 1
     about: dict[str, dict[str, object]] = {}
     for (task,), part in frame.group_by("task", maintain_order=True):
         name, n = str(task), int(part[place].max()) - least + 1  # type: ignore[arg-type]

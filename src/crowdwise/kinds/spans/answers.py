@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import itertools
 import json
 from dataclasses import dataclass
 from functools import cached_property
@@ -82,4 +83,4 @@ def as_json(rows: SpanRows, tags: pl.Series) -> list[str]:
         for s, e, t in zip(rows.start.tolist(), rows.end.tolist(), rows.tag.tolist(), strict=True)
     ]
     at = rows.offsets.tolist()
-    return [f"[{', '.join(spans[lo:hi])}]" for lo, hi in zip(at[:-1], at[1:], strict=True)]
+    return [f"[{', '.join(spans[lo:hi])}]" for lo, hi in itertools.pairwise(at)]

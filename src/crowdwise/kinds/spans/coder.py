@@ -84,9 +84,9 @@ def spans_of(values: Iterable[Any], what: str, names: Sequence[Any] | None = Non
         flat += spans
     tags = sorted_vocabulary([tag for _, _, tag in flat] or [NO_TAG], "tag")
     code = {tag: k for k, tag in enumerate(tags.to_list())}
-    arrays = (np.array([each[j] for each in flat], dtype=np.int64) for j in (0, 1))
+    start, end = (np.array([each[j] for each in flat], dtype=np.int64) for j in (0, 1))
     tag = np.array([code[each[2]] for each in flat], dtype=np.int64)
-    rows, joined = span_rows(np.array(row, dtype=np.int64), *arrays, tag, n)
+    rows, joined = span_rows(np.array(row, dtype=np.int64), start, end, tag, n)
     return Spans(rows, tags), joined
 
 

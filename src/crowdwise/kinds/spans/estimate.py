@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import itertools
 from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Any, ClassVar
@@ -81,10 +82,9 @@ class SpanEstimate(Estimate):
         """(start, end, tag) of every span of each task."""
         names, at = self.tags.cast(pl.String).to_list(), starts(self.n_spans).tolist()
         flat = [
-            (s, e, names[t])
-            for s, e, t in zip(self.start.tolist(), self.end.tolist(), self.tag.tolist(), strict=True)
+            (s, e, names[t]) for s, e, t in zip(self.start.tolist(), self.end.tolist(), self.tag.tolist(), strict=True)
         ]
-        return [flat[lo:hi] for lo, hi in zip(at[:-1], at[1:], strict=True)]
+        return [flat[lo:hi] for lo, hi in itertools.pairwise(at)]
 
     @property
     def confidence(self) -> F8:

@@ -49,15 +49,16 @@ def put_together(parts: Iterable[str]) -> str:
 def word_runs(texts: Sequence[str], marks: bool = False) -> Runs:
     """Texts as runs of word numbers."""
     cut = words_and_marks if marks else plain_words
-    return _runs([cut(text) for text in texts])
+    return runs_of([cut(text) for text in texts])
 
 
 def letter_runs(texts: Sequence[str]) -> Runs:
     """Texts as runs of letters, words parted by single blanks."""
-    return _runs([list(" ".join(plain_words(text))) for text in texts])
+    return runs_of([list(" ".join(plain_words(text))) for text in texts])
 
 
-def _runs(parts: Sequence[Sequence[str]]) -> Runs:
+def runs_of(parts: Sequence[Sequence[str]]) -> Runs:
+    """Lists of words as runs of numbers."""
     count = np.array([len(part) for part in parts], dtype=np.int64)
     flat = pl.Series([word for part in parts for word in part], dtype=pl.String)
     code = flat.rank("dense").to_numpy().astype(np.int64) if len(flat) else np.empty(0, dtype=np.int64)

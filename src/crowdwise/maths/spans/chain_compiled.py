@@ -1,6 +1,6 @@
 """The chain over the units of a text in numba: evidence of the rows, forward-backward, expected counts, best path.
 
-Cells of a task lie together (rows are sorted by task), so one sweep does everything for a task while it is in the cache.
+Cells of a task lie together (rows are sorted by task), so one sweep does all for a task while it is in the cache.
 Probabilities are scaled at every step; the scales' logarithms add up to the likelihood.
 """
 
@@ -36,13 +36,13 @@ def sweep(unit_offsets, row_offsets, cell_offsets, worker, label, log_a, start, 
         for r in range(row_offsets[t], row_offsets[t + 1]):
             w, previous, x = worker[r], 0, weight[r]
             for i in range(n):
-                l = label[cell_offsets[r] + i]
-                a = log_a[w, previous, l]
+                said = label[cell_offsets[r] + i]
+                a = log_a[w, previous, said]
                 s = q[u0 + i]
                 for k in range(K):
                     s[k] += x * a[k]
                 if P > 1:
-                    previous = l
+                    previous = said
         scale = np.empty(n)
         ahead = np.empty((n, K))
         for i in range(n):
@@ -105,13 +105,13 @@ def sweep(unit_offsets, row_offsets, cell_offsets, worker, label, log_a, start, 
         for r in range(row_offsets[t], row_offsets[t + 1]):
             w, previous, x = worker[r], 0, weight[r]
             for i in range(n):
-                l = label[cell_offsets[r] + i]
-                c = counts[w, previous, l]
+                said = label[cell_offsets[r] + i]
+                c = counts[w, previous, said]
                 s = q[u0 + i]
                 for k in range(K):
                     c[k] += x * s[k]
                 if P > 1:
-                    previous = l
+                    previous = said
     return total
 
 
@@ -125,11 +125,11 @@ def gather(unit_offsets, row_offsets, cell_offsets, worker, label, weight, q, co
         for r in range(row_offsets[t], row_offsets[t + 1]):
             w, previous, x = worker[r], 0, weight[r]
             for i in range(n):
-                l = label[cell_offsets[r] + i]
+                said = label[cell_offsets[r] + i]
                 for k in range(K):
-                    counts[w, previous, l, k] += x * q[u0 + i, k]
+                    counts[w, previous, said, k] += x * q[u0 + i, k]
                 if P > 1:
-                    previous = l
+                    previous = said
 
 
 @njit(cache=True, nogil=True)

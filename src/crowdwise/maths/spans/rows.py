@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
+from typing import Any
 
 import numpy as np
 import numpy.typing as npt
@@ -77,6 +78,11 @@ def span_rows(row: I8, start: I8, end: I8, tag: I8, n_rows: int) -> tuple[SpanRo
     return SpanRows(starts(np.bincount(row, minlength=n_rows)), start, end, tag), joined
 
 
+def summed(group: npt.NDArray[Any], values: F8, n: int) -> F8:
+    """The sum of the values of each group."""
+    return np.asarray(np.bincount(group, weights=values, minlength=n), dtype=np.float64)
+
+
 def nested(rows: SpanRows) -> npt.NDArray[np.bool_]:
     """Rows in which spans of different tags overlap."""
     row = rows.row
@@ -90,7 +96,7 @@ def nested(rows: SpanRows) -> npt.NDArray[np.bool_]:
 
 def totals(rows: SpanRows) -> F8:
     """How much of the text each row marks, a place with two tags counted twice."""
-    return np.bincount(rows.row, weights=(rows.end - rows.start).astype(np.float64), minlength=len(rows))
+    return summed(rows.row, (rows.end - rows.start).astype(np.float64), len(rows))
 
 
 def crossed(a: SpanRows, b: SpanRows) -> tuple[I8, I8, I8, I8]:
@@ -108,7 +114,7 @@ def crossed(a: SpanRows, b: SpanRows) -> tuple[I8, I8, I8, I8]:
 def shared(a: SpanRows, b: SpanRows) -> F8:
     """How much of the text row r of both marks with the same tag."""
     row, _, _, both = crossed(a, b)
-    return np.bincount(row, weights=both.astype(np.float64), minlength=len(a))
+    return summed(row, both.astype(np.float64), len(a))
 
 
 def apart(rows: SpanRows, i: I8, j: I8, block: int = 200_000) -> F8:

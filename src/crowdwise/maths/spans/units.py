@@ -54,7 +54,7 @@ class Cells:
     @property
     def begins(self) -> npt.NDArray[np.bool_]:
         """Where a span of the row begins."""
-        return self.label % 2 == 1
+        return np.asarray(self.label % 2 == 1)
 
 
 def between_ends(rows: SpanRows, task: I8, n_tasks: int, extent: I8) -> Units:

@@ -5,7 +5,7 @@ from __future__ import annotations
 import numpy as np
 import numpy.typing as npt
 
-from .rows import F8, I8
+from .rows import F8, I8, summed
 from .units import Cells, Units
 
 # Rows' worth of the crowd's own figures that stand beside each worker's in their F1.
@@ -32,9 +32,7 @@ def splits(cells: Cells, weight: F8, n_units: int) -> F8:
     return np.asarray(np.divide(begun, marked, out=np.zeros(n_units), where=marked > 0))
 
 
-def own_and_others(
-    cells: Cells, weight: F8, units: Units, n_tags: int, known: I8 | None = None
-) -> tuple[F8, F8, F8]:
+def own_and_others(cells: Cells, weight: F8, units: Units, n_tags: int, known: I8 | None = None) -> tuple[F8, F8, F8]:
     """(both, own, others)[row]: what a row marks that the others mark too, what it marks, what the others mark.
 
     The others' mark is their vote: the units that more than half of their weight marks, and its most frequent tag.
@@ -57,9 +55,9 @@ def own_and_others(
         said = np.where(told >= 0, told, said)
         alone &= told < 0
     size = np.where(alone, 0.0, length[cells.unit])
-    own = np.bincount(cells.row, weights=size * (tag > 0), minlength=n)
-    others = np.bincount(cells.row, weights=size * (said > 0), minlength=n)
-    both = np.bincount(cells.row, weights=size * ((tag > 0) & (said == tag)), minlength=n)
+    own = summed(cells.row, size * (tag > 0), n)
+    others = summed(cells.row, size * (said > 0), n)
+    both = summed(cells.row, size * ((tag > 0) & (said == tag)), n)
     return both, own, others
 
 

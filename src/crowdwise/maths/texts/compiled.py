@@ -57,8 +57,11 @@ def common(offsets, gram, i, j, out):
 
 
 @njit(cache=True, nogil=True)
-def _align(net, weight, done, n_slots, words):
-    """The cheapest way through the network: (slot or -1, word or -1) steps, from the end to the beginning."""
+def _align(net, weight, done, n_slots, words, plain):
+    """The cheapest way through the network: (slot or -1, word or -1) steps, from the end to the beginning.
+
+    A word costs the share of those who did not say it there; with `plain` 0 where anybody did, else 1.
+    """
     m = words.size
     total = 0.0
     for r in range(done):
@@ -70,19 +73,19 @@ def _align(net, weight, done, n_slots, words):
         for r in range(done):
             if net[s, r] < 0:
                 x += weight[r]
-        null[s] = 1.0 - x / total
+        null[s] = (0.0 if x > 0 else 1.0) if plain else 1.0 - x / total
     cost[0, 0] = 0.0
     for k in range(m):
         cost[0, k + 1] = cost[0, k] + 1.0
     same = np.empty((n_slots, m))
     for s in range(n_slots):
-        cost[s + 1, 0] = cost[s, 0] + null[s]
+        cost[s + 1, 0] = cost[s, 0] + (1.0 if plain else null[s])
         for k in range(m):
             x = 0.0
             for r in range(done):
                 if net[s, r] == words[k]:
                     x += weight[r]
-            same[s, k] = 1.0 - x / total
+            same[s, k] = (0.0 if x > 0 else 1.0) if plain else 1.0 - x / total
             best = cost[s, k] + same[s, k]
             best = min(best, cost[s, k + 1] + null[s])
             best = min(best, cost[s + 1, k] + 1.0)
@@ -95,7 +98,7 @@ def _align(net, weight, done, n_slots, words):
             s -= 1
             k -= 1
             steps[n, 0], steps[n, 1] = s, k
-        elif s > 0 and here == cost[s - 1, k] + null[s - 1]:
+        elif s > 0 and (k == 0 or here == cost[s - 1, k] + null[s - 1]):
             s -= 1
             steps[n, 0], steps[n, 1] = s, -1
         else:
@@ -106,11 +109,11 @@ def _align(net, weight, done, n_slots, words):
 
 
 @njit(cache=True, nogil=True)
-def rover(task_offsets, order, text_offsets, word, weight, out_row, out_place, out_share, out_offsets):
+def rover(task_offsets, order, text_offsets, word, weight, plain, out_row, out_place, out_share, out_offsets):
     """Texts of each task aligned one after the other (in the order given) and voted on, slot by slot.
 
     `order` lists the rows of a task; text_offsets and word are by row. Writes the row and place of each word chosen,
-    and the share of the weight for it.
+    and the share of the weight for it. `plain` costs are those of the paper, and a tie then goes to the greater number.
     """
     n_out = 0
     for t in range(task_offsets.size - 1):
@@ -136,7 +139,7 @@ def rover(task_offsets, order, text_offsets, word, weight, out_row, out_place, o
                     place[k, 0] = k
                 n_slots = words.size
                 continue
-            steps = _align(net, mine, x, n_slots, words)
+            steps = _align(net, mine, x, n_slots, words, plain)
             fresh = np.full((size, n), -1, dtype=np.int64)
             where = np.full((size, n), -1, dtype=np.int64)
             for y in range(steps.shape[0]):
@@ -157,7 +160,8 @@ def rover(task_offsets, order, text_offsets, word, weight, out_row, out_place, o
                 for z in range(n):
                     if net[s, z] == net[s, x]:
                         share += mine[z]
-                if share > best + 1e-12:
+                greater = plain and share > best - 1e-12 and net[s, x] > net[s, who]
+                if share > best + 1e-12 or greater:
                     best, who = share, x
             if net[s, who] >= 0:
                 out_row[n_out] = order[lo + who]

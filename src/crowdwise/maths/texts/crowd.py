@@ -2,16 +2,10 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
-
 import numpy as np
-import numpy.typing as npt
 
 from .runs import F8, I8, Runs
 
-I4 = npt.NDArray[np.int32]
-# How far texts i and j are apart, 0 to 1.
-Distance = Callable[[I8, I8], F8]
 # Answers' worth of the crowd's own distance that stand beside each worker's.
 PSEUDO = 2.0
 
@@ -28,16 +22,6 @@ def pairs_within(offsets: I8) -> tuple[I8, I8]:
     return i[keep], j[keep]
 
 
-def mean_distances(offsets: I8, text: I8, weight: F8, distance: Distance) -> F8:
-    """How far each row is from the others of its task, by their weights; 0 where there are none."""
-    i, j = pairs_within(offsets)
-    apart = distance(text[i], text[j])
-    n = len(text)
-    total = np.bincount(i, weights=weight[j] * apart, minlength=n)
-    size = np.bincount(i, weights=weight[j], minlength=n)
-    return np.asarray(np.divide(total, size, out=np.zeros(n), where=size > 0))
-
-
 def middle(offsets: I8, off: F8, weight: F8, text: I8) -> I8:
     """The row of each task that is nearest to the others (-1: no rows); ties go to weight, then to the text."""
     n_tasks = len(offsets) - 1
@@ -49,13 +33,6 @@ def middle(offsets: I8, off: F8, weight: F8, text: I8) -> I8:
     return out
 
 
-def worker_errors(off: F8, worker: I4, n_workers: int, use: npt.NDArray[np.bool_]) -> F8:
-    """Each worker's mean distance, a little of the crowd's mixed in; `use` are the rows that count."""
-    mean = float(off[use].mean()) if use.any() else 0.0
-    total = np.bincount(worker[use], weights=off[use], minlength=n_workers) + PSEUDO * mean
-    return np.asarray(total / (np.bincount(worker[use], minlength=n_workers) + PSEUDO))
-
-
 def weights_of(error: F8, power: float) -> F8:
     """Weights that fall with the error: its inverse to a power, the crowd's mean one."""
     floor = 0.05 * float(np.median(error)) if len(error) else 0.0
@@ -63,13 +40,16 @@ def weights_of(error: F8, power: float) -> F8:
     return np.asarray(raw / raw.mean()) if len(raw) else raw
 
 
-def voted_words(offsets: I8, order: I8, runs: Runs, weight: F8) -> tuple[I8, I8, I8, F8]:
-    """(offsets of tasks, row, place in its text, share of the vote) of every word that the vote keeps; runs by row."""
+def voted_words(offsets: I8, order: I8, runs: Runs, weight: F8, plain: bool = False) -> tuple[I8, I8, I8, F8]:
+    """(offsets of tasks, row, place in its text, share of the vote) of every word that the vote keeps; runs by row.
+
+    With `plain` an alignment costs 0 or 1 a place, as in the paper, and ties go to the word with the greater number.
+    """
     from .compiled import rover
 
     n = int(runs.offsets[-1])
     row, place, share = np.empty(n, dtype=np.int64), np.empty(n, dtype=np.int64), np.empty(n)
     out = np.zeros(len(offsets), dtype=np.int64)
-    used = rover(offsets, order, runs.offsets, runs.word, weight, row, place, share, out)
+    used = rover(offsets, order, runs.offsets, runs.word, weight, plain, row, place, share, out)
     # Tasks without words begin where the next one does.
     return np.maximum.accumulate(out), row[:used], place[:used], share[:used]

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import itertools
 from dataclasses import dataclass
 
 import numpy as np
@@ -71,9 +72,9 @@ def marked_texts(votes: Votes[Spans], result: Result) -> tuple[list[Shown], bool
 
 def _pieces(
     text: str,
-    start: np.ndarray,  # type: ignore[type-arg]
-    end: np.ndarray,  # type: ignore[type-arg]
-    inside: np.ndarray,  # type: ignore[type-arg]
+    start: np.ndarray,
+    end: np.ndarray,
+    inside: np.ndarray,
     marks: list[tuple[int, int, int, float]],
     names: list[str],
 ) -> list[Piece]:
@@ -84,7 +85,7 @@ def _pieces(
     edges = sorted(cuts)
     out: list[Piece] = []
     total = 0
-    for a, b in zip(edges[:-1], edges[1:], strict=True):
+    for a, b in itertools.pairwise(edges):
         at = int(np.searchsorted(start, a, side="right")) - 1
         share = float(inside[at]) if at >= 0 and end[at] > a else 0.0
         held = any(s <= a < e for s, e, _, _ in marks)

@@ -51,9 +51,7 @@ def text_page(votes: Votes[Texts], result: Result, *, truth: Any = None, blind: 
     if truth is not None:
         scores = evaluate(result if blind is None else blind, truth, resamples=200)
         table = Table(f"Scores over {scores.n:,} tasks", ["", "value", "95 % interval"], scores.rows())
-        sections.append(
-            Section("truth", "Truth", "Against the truth", fragment("tables.html.j2", tables=[table]))
-        )
+        sections.append(Section("truth", "Truth", "Against the truth", fragment("tables.html.j2", tables=[table])))
     return replace(sheet, sections=sections)
 
 

@@ -86,7 +86,10 @@ class PlantedSpans:
         from ...io.csv.folder import write_tables
 
         tables = {"votes.csv": self.votes.to_frame(), "truth.csv": self.truth_table()}
-        tables |= {"texts.csv": self.votes.about_tasks, "workers.csv": self.worker_table()}
+        tables |= {
+            "texts.csv": pl.DataFrame({"task": self.votes.tasks, "text": self.planted.texts}),
+            "workers.csv": self.worker_table(),
+        }
         write_tables(folder, tables, force=force)
         return list(tables)
 
