@@ -16,6 +16,8 @@ from .cards.card import Card
 from .cards.classes import CLASSES
 from .cards.learners import LEARNERS
 from .cards.numbers import NUMBERS
+from .cards.probabilities import PROBABILITIES
+from .cards.sets import SETS
 from .cards.spans import SPANS
 from .cards.texts import TEXTS
 
@@ -37,7 +39,14 @@ __all__ = [
 DEFAULT = "committee"
 # Methods for classes, under the name that they always had; all of them are in CARDS.
 METHODS = CLASSES
-CARDS: dict[str, Card] = {**CLASSES, **NUMBERS, **SPANS, **TEXTS}
+CARDS: dict[str, Card] = {
+    **CLASSES,
+    **NUMBERS,
+    **PROBABILITIES,
+    **SETS,
+    **SPANS,
+    **TEXTS,
+}
 
 
 def learner(name: str) -> Card:

@@ -16,6 +16,8 @@ Door = str | Callable[..., Any]
 BUILT_IN = {
     "classes": "crowdwise.kinds.classes.annotations:KIND",
     "numbers": "crowdwise.kinds.numbers.votes:KIND",
+    "probabilities": "crowdwise.kinds.probabilities.votes:KIND",
+    "sets": "crowdwise.kinds.sets.votes:KIND",
     "spans": "crowdwise.kinds.spans.votes:KIND",
     "texts": "crowdwise.kinds.texts.votes:KIND",
 }

@@ -24,14 +24,18 @@ from .groups import (
 )
 from .numbers.scenarios import NUMBER_SCENARIOS, NumberScenario, PlantedNumbers
 from .planted import Crowd
-from .scenarios import EVERY_SCENARIO, SCENARIOS, Scenario, scenario
+from .probabilities.scenarios import PROBABILITY_SCENARIOS, PlantedProbabilities, probability_crowd
+from .scenarios import EVERY, SCENARIOS, Scenario, scenario
+from .sets.scenarios import SET_SCENARIOS, PlantedSets, SetScenario
 from .spans.scenarios import SPAN_SCENARIOS, PlantedSpans, SpanScenario
 from .texts.scenarios import TEXT_SCENARIOS, PlantedTexts, TextScenario
 
 __all__ = [
-    "EVERY_SCENARIO",
+    "EVERY",
     "NUMBER_SCENARIOS",
+    "PROBABILITY_SCENARIOS",
     "SCENARIOS",
+    "SET_SCENARIOS",
     "SPAN_SCENARIOS",
     "TEXT_SCENARIOS",
     "Adversary",
@@ -54,14 +58,18 @@ __all__ = [
     "PairwiseFlipper",
     "PerTask",
     "PlantedNumbers",
+    "PlantedProbabilities",
+    "PlantedSets",
     "PlantedSpans",
     "PlantedTexts",
     "Regular",
     "Scenario",
+    "SetScenario",
     "Setting",
     "SpanScenario",
     "TextScenario",
     "TwoCoin",
     "crowd",
+    "probability_crowd",
     "scenario",
 ]

@@ -4,8 +4,8 @@
 
 Labels are outside, begin and inside of each tag. Nguyen, Wallace, Li, Nenkova & Lease (2017), Aggregating and
 predicting sequence labels from crowd annotations, ACL, doi:10.18653/v1/P17-1028 (without features of the words). With
-uniform moves it is Dawid-Skene with a uniform prior. Fails with long passages cut at words: inside one worker's span the words repeat
-one decision, and the chain takes each for new evidence.
+uniform moves it is Dawid-Skene with a uniform prior. Fails with long passages cut at words: inside one worker's span
+the words repeat one decision, and the chain takes each for new evidence.
 """
 
 from __future__ import annotations

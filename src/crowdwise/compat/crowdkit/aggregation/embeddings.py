@@ -158,7 +158,7 @@ class RASA:
 @dataclass(eq=False)
 class HRRASA(RASA):
     """RASA in which every answer also weighs by how far it goes with the others of its task: `lambda_emb` of the
-    likeness of embeddings and `lambda_out` of the outputs (GLEU, unless there is `output_similarity(a, [[words of b]])`).
+    likeness of embeddings and `lambda_out` of the outputs (GLEU, or what `output_similarity(a, [[words of b]])` says).
     """
 
     lambda_emb: float = 0.5
