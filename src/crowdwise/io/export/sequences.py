@@ -11,7 +11,7 @@ import polars as pl
 
 from ...core.errors import DataError
 from ...core.side_tables import column_by
-from ..formats.marks import tags_of_spans
+from ..spans.marks import tags_of_spans
 from .rows import Row, by_task
 
 if TYPE_CHECKING:

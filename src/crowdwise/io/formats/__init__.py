@@ -28,6 +28,10 @@ FORMATS = {
 }
 
 
+# Those that live with their kind of answers.
+_HOMES = {"conll": "..spans.conll", "tokens": "..spans.tokens"}
+
+
 def get(name: str) -> Format:
     """The module of a format."""
-    return cast(Format, import_module(f".{name}", __name__))
+    return cast(Format, import_module(_HOMES.get(name, f".{name}"), __name__))

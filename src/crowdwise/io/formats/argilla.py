@@ -7,9 +7,9 @@ from typing import Any
 
 from ...core.errors import DataError
 from ..sources import Source
+from ..spans.marks import as_answer, is_span, mark_of
 from .base import NO_ANSWER, SURE, Ask, Found, Guess, Head, Rows
 from .cells import number, text, texts
-from .marks import as_answer, is_span, mark_of
 from .records import one_of, records
 
 ENDING = ".responses"
@@ -95,7 +95,7 @@ def _add(rows: Rows, task: str | None, answer: Answer, question: str, at: str) -
     if worker:
         rows.sources[worker] = "human"
     if not labels:
-        rows.add_blank(task, worker)
+        rows.bare.add(task, worker)
         return
     rows.add(task, worker, labels, kind=_kind(value))
 
@@ -105,7 +105,7 @@ def _tell(rows: Rows, task: str | None, record: dict[str, Any], answers: list[An
     fields = record.get("fields")
     shown = fields.get("text") if isinstance(fields, dict) else record.get("text")
     if task is not None and isinstance(shown, str) and any(_are_spans(value) for value, _, _ in answers):
-        rows.texts[task] = shown
+        rows.bare.texts[task] = shown
 
 
 def _are_spans(value: Any) -> bool:

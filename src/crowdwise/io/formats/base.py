@@ -10,12 +10,12 @@ from typing import Any, Literal, Protocol
 import numpy as np
 import polars as pl
 
-from ...core import kind as kinds
 from ...core.errors import DataError, ParameterError
 from ...core.vocabulary import quote
 from ..kind_of_columns import told_by_answers
 from ..sets.lists import as_list, lists
 from ..sources import Source
+from ..spans.bare import Bare
 
 Multiple = Literal["error", "join", "drop", "set"]
 # The kind of answers that hold several labels at once.
@@ -166,8 +166,7 @@ class Rows:
         self._several = array("b")
         self._lists: dict[str | None, list[str]] = {}
         self._example = ""
-        self._blank: list[tuple[str | None, str | None, float, float]] = []
-        self.texts: dict[str, str] = {}
+        self.bare = Bare()
         self.dropped: dict[str, int] = {}
         self.gold: dict[str, str] = {}
         self.gold_sets: dict[str, list[str]] = {}
@@ -208,20 +207,6 @@ class Rows:
     def drop(self, reason: str, n: int = 1) -> None:
         """Rows that are counted and not used."""
         self.dropped[reason] = self.dropped.get(reason, 0) + n
-
-    def add_blank(self, task: str | None, worker: str | None, *, time: float = NAN, duration: float = NAN) -> None:
-        """An answer that names nothing: where answers are lists of marks, that nothing is to be marked; else none."""
-        self._blank.append((task, worker, time, duration))
-
-    def _settle_blanks(self) -> None:
-        for task, worker, time, duration in self._blank:
-            told = next(iter(self._kinds)) if len(self._kinds) == 1 else None
-            blank = None if told is None else kinds.get(told).blank
-            if blank is not None:
-                self.add(task, worker, [blank], time=time, duration=duration, kind=told)
-            else:
-                self.drop(NO_ANSWER)
-        self._blank = []
 
     def mention(self, task: str | None) -> None:
         """A task that is to appear in the results, with labels or without."""
@@ -265,7 +250,7 @@ class Rows:
 
     def found(self, where: str, ask: Ask, question: str | None = None, notes: tuple[str, ...] = ()) -> Found:
         """Everything, with the policy for several labels carried out."""
-        self._settle_blanks()
+        self.bare.settle(self, next(iter(self._kinds)) if len(self._kinds) == 1 else None, NO_ANSWER)
         kind, certain, why = self.kind(question)
         several = np.asarray(self._several, dtype=bool)
         n = int(several.sum())
@@ -310,7 +295,5 @@ class Rows:
             gold=truths if gold else None,
             workers=sources if self.sources else None,
             tasks=tasks,
-            about_tasks=pl.DataFrame({"task": list(self.texts), "text": list(self.texts.values())})
-            if self.texts
-            else None,
+            about_tasks=self.bare.about(),
         )

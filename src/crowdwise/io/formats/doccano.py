@@ -9,9 +9,9 @@ from ...core.errors import DataError
 from ..archives import members
 from ..json.stream import objects
 from ..sources import Source, printable
+from ..spans.marks import as_answer, is_span, mark_of
 from .base import LIKELY, NO_ANSWER, Ask, Found, Guess, Head, Rows
 from .cells import text, texts
-from .marks import as_answer, is_span, mark_of
 
 ENDINGS = (".jsonl", ".json")
 LABELS = ("label", "labels", "cats", "entities")  # by version
@@ -53,12 +53,12 @@ def _add(rows: Rows, example: dict[str, Any], worker: str, ask: Ask, at: str) ->
     if isinstance(said, list) and said and all(is_span(each) for each in said):
         rows.add(task, worker, [as_answer(mark_of(each) for each in said)], kind="spans")
         if task is not None and isinstance(example.get("text"), str):
-            rows.texts[task] = example["text"]
+            rows.bare.texts[task] = example["text"]
         return
     labels = texts(said, "label", at)
     if labels:
         rows.add(task, worker, labels, kind="classes")
     elif said == []:
-        rows.add_blank(task, worker)
+        rows.bare.add(task, worker)
     else:
         rows.drop(NO_ANSWER)

@@ -10,9 +10,9 @@ from ...core.errors import DataError, ParameterError
 from ...core.vocabulary import quote
 from ..json.stream import objects
 from ..sources import Source
+from ..spans.marks import as_answer, code_points
 from .base import NO_ANSWER, OF_TASKS, SKIPPED, SURE, TRUTH, Ask, Control, Found, Guess, Head, Item, Rows
 from .cells import moment, number, text, texts
-from .marks import as_answer, code_points
 from .records import one_of
 
 # type of a control -> the key of its value
@@ -191,9 +191,9 @@ class _Export:
         rows, total = self._of(question), self.answers
         if kinds.get(self._kind(question)).blank is not None:
             for task, worker, time, duration in self.blank:
-                rows.add_blank(task, worker, time=time, duration=duration)
+                rows.bare.add(task, worker, time, duration)
             total -= len(self.blank)
-            rows.texts = self.texts
+            rows.bare.texts = self.texts
         for reason, n in ((SKIPPED, self.skips), (TRUTH, self.truths), (NO_ANSWER, total - len(rows))):
             if n:
                 rows.drop(reason, n)

@@ -7,9 +7,9 @@ from typing import Any
 from ...core.errors import DataError
 from ..json.stream import objects
 from ..sources import Source
+from ..spans.marks import as_answer, is_span, mark_of
 from .base import NO_ANSWER, SKIPPED, SURE, Ask, Found, Guess, Head, Rows
 from .cells import number, text, texts
-from .marks import as_answer, is_span, mark_of
 from .records import one_of
 
 ANSWERS = ("accept", "reject", "ignore")
@@ -50,7 +50,7 @@ def _mark(rows: Rows, example: dict[str, Any], ask: Ask, at: str) -> None:
     task = text(example.get(key), key, at)
     rows.mention(task)
     if task is not None and isinstance(example.get("text"), str):
-        rows.texts[task] = example["text"]
+        rows.bare.texts[task] = example["text"]
     answer, spans = example.get("answer"), example.get("spans") or []
     if answer != "accept":
         rows.drop(SKIPPED if answer == "ignore" else REFUSED if answer == "reject" else NO_ANSWER)

@@ -11,7 +11,7 @@ from ...core.intake.coding import encode
 from ...core.kind import Kind
 from ...core.votes import Votes
 from .answers import Spans
-from .coder import SpanCoder
+from .coder import SpanCoder, parse
 
 NAMES = "spans entities"
 
@@ -23,6 +23,16 @@ def told_by(header: Sequence[str]) -> Mapping[str, str] | None:
         if name in plain:
             return {"spans": plain[name]}
     return None
+
+
+def claims(answers: pl.Series) -> str:
+    """Why answers are spans: all that are not empty are lists of [start, end], with or without a tag."""
+    some = [value for value in answers.drop_nulls().head(500).to_list() if value not in ("", "[]", [])]
+    try:
+        found = [parse(value) for value in some]
+    except ValueError:
+        return ""
+    return "lists of [start, end], as in " + str(some[0])[:40] if found and all(found) else ""
 
 
 def span_votes(
@@ -61,6 +71,7 @@ KIND = Kind(
     default="span_combined",
     answers_word="lists of spans",
     told_by=told_by,
+    claims=claims,
     dtypes=(pl.String(),),
     blank="[]",
     along=("text",),

@@ -6,8 +6,8 @@ import polars as pl
 
 from ...core.errors import DataError
 from ..csv.file import open_csv
+from ..formats.base import SURE, Ask, Found, Guess, Head, Rows
 from ..sources import Source
-from .base import SURE, Ask, Found, Guess, Head, Rows
 from .marks import MISSING, TAG, as_answer, spans_of_tags
 
 PLACES = ("token", "token_index", "token_id", "position")

@@ -12,8 +12,8 @@ from collections.abc import Iterator
 import polars as pl
 
 from ...core.errors import DataError
+from ..formats.base import LIKELY, Ask, Found, Guess, Head, Rows
 from ..sources import Source, text_source
-from .base import LIKELY, Ask, Found, Guess, Head, Rows
 from .marks import MISSING, TAG, as_answer, spans_of_tags
 
 TOKEN = ("token", "tokens", "word", "words", "form")
