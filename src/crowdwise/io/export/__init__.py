@@ -39,14 +39,15 @@ VOTES = {
     "cvat": "archives:write_cvat",
     "potato": "archives:write_potato",
     "conll": "sequences:write_conll",
+    "tokens": "sequences:write_tokens",
 }
 # Which kinds of answers a format has a place for; plain tables have one for every kind.
 TABLES = ("csv", "tsv", "jsonl", "parquet")
 HOLD = {
-    "classes": tuple(name for name in VOTES if name != "conll"),
+    "classes": tuple(name for name in VOTES if name not in ("conll", "tokens")),
     "numbers": ("wide", "label_studio", "label_studio_min", "label_studio_csv", "argilla", "hf_lists", "mturk",
                 "toloka", "snow", "llm_judge", "potato"),
-    "spans": ("label_studio", "argilla", "prodigy", "doccano", "conll"),
+    "spans": ("label_studio", "argilla", "prodigy", "doccano", "conll", "tokens"),
 }  # fmt: skip
 WITH_EVERY_TASK = ("wide", "cleanlab", "snorkel", "label_studio", "argilla", "hf_lists")
 RESULTS = {

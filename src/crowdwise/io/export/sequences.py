@@ -11,6 +11,7 @@ import polars as pl
 
 from ...core.errors import DataError
 from ...core.side_tables import column_by
+from ..csv.cells import to_csv
 from ..spans.marks import tags_of_spans
 from .rows import Row, by_task
 
@@ -55,6 +56,26 @@ def argilla_value(label: str) -> list[dict[str, Any]]:
     return [{"start": m[0], "end": m[1], "label": m[2] if len(m) > 2 else ""} for m in json.loads(label)]
 
 
+def write_tokens(reading: Reading, path: Path) -> tuple[str, ...]:
+    """A row a token: task, worker, token (its number from 0), tag, word."""
+    texts = texts_of(reading)
+    rows: list[tuple[str, str, int, str, str]] = []
+    for task, found in by_task(reading.annotations):
+        tokens = _tokens_of(task, texts)
+        for row in found:
+            tags = tags_of_spans(json.loads(row["label"]), tokens)
+            rows += [(task, row["worker"], i, tag, texts[task][a:b])
+                     for i, (tag, (a, b)) in enumerate(zip(tags, tokens, strict=True))]  # fmt: skip
+    to_csv(pl.DataFrame(rows, schema=["task", "worker", "token", "tag", "word"], orient="row"), path)
+    return ("spans are cut to tokens, blanks of the texts become one blank, and times have no place in this table",)
+
+
+def _tokens_of(task: str, texts: dict[str, str]) -> list[tuple[int, int]]:
+    if task not in texts:
+        raise DataError(f"the text of task {task!r} is not known, so it has no tokens; give --about-tasks FILE")
+    return [(m.start(), m.end()) for m in _TOKEN.finditer(texts[task])]
+
+
 def write_conll(reading: Reading, path: Path) -> tuple[str, ...]:
     """A token a line, a column a worker; tokens are what stands between blanks."""
     votes, texts = reading.annotations, texts_of(reading)
@@ -64,9 +85,7 @@ def write_conll(reading: Reading, path: Path) -> tuple[str, ...]:
     with path.open("w", encoding="utf-8") as file:
         file.write("\t".join(["token", *workers]) + "\n")
         for task, found in by_task(votes):
-            if task not in texts:
-                raise DataError(f"the text of task {task!r} is not known, so it has no tokens; give --about-tasks FILE")
-            tokens = [(m.start(), m.end()) for m in _TOKEN.finditer(texts[task])]
+            tokens = _tokens_of(task, texts)
             columns = {row["worker"]: tags_of_spans(json.loads(row["label"]), tokens) for row in found}
             file.write(f"# id = {task}\n")
             for i, (a, b) in enumerate(tokens):
