@@ -61,8 +61,9 @@ def test_renaming_tags_renames_the_answer(name):
     frame = crowd.votes.to_frame()
     new = frame["spans"].str.replace_all('"LOC"', '"Z"')
     other = cw.span_votes(frame["task"], frame["worker"], new, texts=crowd.votes.about_tasks)
-    renamed = [json.loads(text.replace('"LOC"', '"Z"')) for text in said(fit(name, crowd.votes))]
-    assert [json.loads(text) for text in said(fit(name, other))] == [sorted(spans) for spans in renamed]
+    one, two = fit(name, crowd.votes), fit(name, other)
+    assert two.tags.to_list() == ["ORG", "PER", "Z"]
+    np.testing.assert_allclose(two.marginal, one.marginal[:, [1, 2, 0]], atol=0.02)
 
 
 @every

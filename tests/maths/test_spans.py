@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from itertools import product
+from itertools import pairwise, product
 
 import numpy as np
 import polars as pl
@@ -11,7 +11,7 @@ import pytest
 import crowdwise as cw
 from crowdwise.aggregate.spans.tokens import unit_annotations
 from crowdwise.aggregate.spans.work import cut, layer
-from crowdwise.maths.spans.chain import ChainData, allowed, pass_, viterbi
+from crowdwise.maths.spans.chain import ChainData, allowed, pass_, shares_of_states, viterbi
 from crowdwise.maths.spans.chain_models import bsc, hmm_crowd
 from crowdwise.maths.spans.rows import apart, nested, shared, span_rows, totals
 from crowdwise.maths.spans.scores import counts, ratios
@@ -37,7 +37,8 @@ def test_overlaps_are_those_of_sets_of_places():
     assert shared(a, b).tolist() == both
     assert totals(a).tolist() == [len(places(a, r)) for r in range(len(a))]
     i, j = np.arange(len(a) - 1), np.arange(1, len(a))
-    want = [1 - 2 * len(places(a, x) & places(a, y)) / max(len(places(a, x)) + len(places(a, y)), 1) for x, y in zip(i, j)]  # noqa: B905  # fmt: skip
+    every = [places(a, r) for r in range(len(a))]
+    want = [1 - 2 * len(x & y) / max(len(x) + len(y), 1) for x, y in pairwise(every)]
     np.testing.assert_allclose(apart(a, i, j), want)
 
 
@@ -106,7 +107,7 @@ def test_forward_backward_is_enumeration(previous):
     for t, (lo, hi) in enumerate(((0, 4), (4, 7))):
         paths, weights = list(product(range(k), repeat=hi - lo)), []
         for path in paths:
-            p = start[path[0]] * np.prod([move[x, y] for x, y in zip(path[:-1], path[1:], strict=True)])
+            p = start[path[0]] * np.prod([move[x, y] for x, y in pairwise(path)])
             for r in range(3 * t, 3 * t + 3):
                 last = 0
                 for i, z in enumerate(path):
@@ -135,13 +136,17 @@ def test_forward_backward_is_enumeration(previous):
     np.testing.assert_allclose(count, want_count, atol=1e-12)
 
 
-def test_hmm_with_uniform_moves_is_dawid_skene_with_a_uniform_prior():
+@pytest.mark.filterwarnings("ignore::crowdwise.errors.ConvergenceWarning")
+@pytest.mark.parametrize("rounds", [1, 4, 8])
+def test_hmm_with_uniform_moves_is_dawid_skene_with_a_uniform_prior(rounds):
+    """The same posterior after as many rounds from the same start."""
     crowd = cw.simulate.scenario("spans_plain", tasks=30, workers=6, labels=4, seed=3)
     work = layer(crowd.votes, cut(crowd.votes, None, True), None, None)
-    found = hmm_crowd(work.chain, smoothing=0.5, learn_moves=False, max_iter=400, tol=1e-10)
+    shares = shares_of_states(work.chain, 0.0)
+    found = hmm_crowd(work.chain, smoothing=0.5, learn_moves=False, max_iter=rounds, tol=0.0, start=shares)
     votes = unit_annotations(work, "states")
-    ours = cw.DawidSkene(smoothing=0.5, prior_class=1e12, max_iter=2000, tol=1e-13).fit(votes)
-    np.testing.assert_allclose(found.q, ours.posterior, atol=1e-5)
+    ours = cw.DawidSkene(smoothing=0.5, prior_class=1e15, max_iter=rounds, tol=0.0).fit(votes)
+    np.testing.assert_allclose(found.q, ours.posterior, atol=1e-9)
 
 
 @pytest.mark.parametrize("n_tags", [1, 2])
@@ -155,9 +160,9 @@ def test_the_best_path_is_enumerations_and_never_goes_on_without_a_beginning(n_t
     for lo, hi in ((0, 4), (4, 7)):
 
         def value(p, lo=lo):
-            ok = first[p[0]] and all(then[x, y] for x, y in zip(p[:-1], p[1:], strict=True))
+            ok = first[p[0]] and all(then[x, y] for x, y in pairwise(p))
             gained = sum(score[lo + i, z] for i, z in enumerate(p)) + start[p[0]]
-            return gained + sum(move[x, y] for x, y in zip(p[:-1], p[1:], strict=True)) if ok else -np.inf
+            return gained + sum(move[x, y] for x, y in pairwise(p)) if ok else -np.inf
 
         best = max(product(range(k), repeat=hi - lo), key=value)
         assert tuple(path[lo:hi]) == best

@@ -17,7 +17,7 @@ from dataclasses import dataclass
 import numpy as np
 import numpy.typing as npt
 
-from .rows import F8, I8
+from .rows import F8, I8, summed
 from .units import Cells, Units
 
 I4 = npt.NDArray[np.int32]
@@ -81,8 +81,8 @@ def shares_of_states(data: ChainData, pseudo: float = 0.1) -> F8:
     """The start of every fit: how often each label was said of a unit, a little of every other mixed in."""
     k, n = data.n_states, len(data.units)
     cell = data.cells.unit * k + data.cells.label
-    q = np.bincount(cell, weights=data.weight[data.cells.row], minlength=n * k).reshape(n, k) + pseudo / k
-    q /= q.sum(axis=1, keepdims=True)
+    q = summed(cell, data.weight[data.cells.row], n * k).reshape(n, k) + pseudo / k
+    q /= np.maximum(q.sum(axis=1, keepdims=True), 1e-300)
     told = data.known >= 0
     q[told] = np.eye(k)[data.known[told]]
     return np.asarray(q)
@@ -103,9 +103,14 @@ def counts_of(data: ChainData, q: F8, previous: bool) -> F8:
 Step = Callable[[F8, F8, F8], tuple[F8, F8, F8, float]]
 
 
-def fit(data: ChainData, step: Step, *, previous: bool, max_iter: int, tol: float) -> tuple[F8, F8, F8, F8, F8, bool]:
-    """Rounds until no posterior moves by more than tol: (posterior, counts, first, steps, trace, settled)."""
-    q = shares_of_states(data)
+def fit(
+    data: ChainData, step: Step, *, previous: bool, max_iter: int, tol: float, start: F8 | None = None
+) -> tuple[F8, F8, F8, F8, F8, bool]:
+    """Rounds until no posterior moves by more than tol: (posterior, counts, first, steps, trace, settled).
+
+    `start` is the posterior to begin with, shares of the labels unless given.
+    """
+    q = shares_of_states(data) if start is None else start.copy()
     counts = counts_of(data, q, previous)
     has = np.diff(data.units.offsets) > 0
     begin = data.units.offsets[:-1][has]
@@ -117,9 +122,9 @@ def fit(data: ChainData, step: Step, *, previous: bool, max_iter: int, tol: floa
     trace: list[float] = []
     settled = False
     while len(trace) < max_iter and not settled:
-        log_a, start, move, extra = step(counts, first, steps)
+        log_a, begin_with, move, extra = step(counts, first, steps)
         before = q.copy()
-        loglik, counts, first, steps = pass_(data, log_a, start, move, q)
+        loglik, counts, first, steps = pass_(data, log_a, begin_with, move, q)
         trace.append(loglik + extra)
         settled = float(np.abs(q - before).max(initial=0.0)) <= tol
     return q, counts, first, steps, np.array(trace), settled

@@ -12,7 +12,9 @@ from .rows import F8
 Mask = npt.NDArray[np.bool_]
 
 
-def hmm_crowd(data: ChainData, *, smoothing: float, learn_moves: bool, max_iter: int, tol: float) -> ChainFit:
+def hmm_crowd(
+    data: ChainData, *, smoothing: float, learn_moves: bool, max_iter: int, tol: float, start: F8 | None = None
+) -> ChainFit:
     """EM for a confusion matrix of each worker over a chain; with fixed uniform moves it is Dawid-Skene."""
     k = data.n_states
     first, then = allowed(data.n_tags)
@@ -22,18 +24,19 @@ def hmm_crowd(data: ChainData, *, smoothing: float, learn_moves: bool, max_iter:
     def step(counts: F8, begins: F8, steps: F8) -> tuple[F8, F8, F8, float]:
         a = counts + smoothing
         a /= a.sum(axis=2, keepdims=True)
-        start, move = np.full(k, 1.0 / k), np.full((k, k), 1.0 / k)
+        begin, move = np.full(k, 1.0 / k), np.full((k, k), 1.0 / k)
         if learn_moves:
-            start, move = (_normal(np.where(ok, c + smoothing, 0.0)) for ok, c in ((first, begins), (then, steps)))
+            begin, move = (_normal(np.where(ok, c + smoothing, 0.0)) for ok, c in ((first, begins), (then, steps)))
         log_a = np.log(a)
         prior = smoothing * float(log_a.sum())
         if learn_moves:
-            prior += smoothing * float(np.log(start[first]).sum() + np.log(move[then]).sum())
-        return log_a, start, move, prior
+            prior += smoothing * float(np.log(begin[first]).sum() + np.log(move[then]).sum())
+        return log_a, begin, move, prior
 
-    q, counts, begins, steps, trace, settled = fit(data, step, previous=False, max_iter=max_iter, tol=tol)
-    log_a, start, move, _ = step(counts, begins, steps)
-    return ChainFit(np.exp(log_a), start, move, q, trace, settled)
+    found = fit(data, step, previous=False, max_iter=max_iter, tol=tol, start=start)
+    q, counts, begins, steps, trace, settled = found
+    log_a, begin, move, _ = step(counts, begins, steps)
+    return ChainFit(np.exp(log_a), begin, move, q, trace, settled)
 
 
 def bsc(data: ChainData, *, prior: float, prior_right: float, max_iter: int, tol: float) -> ChainFit:

@@ -16,7 +16,7 @@ def shares(cells: Cells, weight: F8, n_units: int, n_tags: int) -> F8:
     """share[unit, 0 outside / 1 + tag]: of the weight of all who answered its task; nobody's weight is outside."""
     k = n_tags + 1
     cell = cells.unit * k + cells.tag
-    total = np.bincount(cell, weights=weight[cells.row], minlength=n_units * k).reshape(n_units, k)
+    total = summed(cell, weight[cells.row], n_units * k).reshape(n_units, k)
     size = total.sum(axis=1, keepdims=True)
     out = np.divide(total, size, out=np.zeros_like(total), where=size > 0)
     out[size[:, 0] <= 0, 0] = 1.0
@@ -27,8 +27,8 @@ def splits(cells: Cells, weight: F8, n_units: int) -> F8:
     """Of those who mark a unit, the share for whom a span begins there."""
     inside = cells.label > 0
     w = weight[cells.row[inside]]
-    marked = np.bincount(cells.unit[inside], weights=w, minlength=n_units)
-    begun = np.bincount(cells.unit[inside], weights=w * cells.begins[inside], minlength=n_units)
+    marked = summed(cells.unit[inside], w, n_units)
+    begun = summed(cells.unit[inside], w * cells.begins[inside], n_units)
     return np.asarray(np.divide(begun, marked, out=np.zeros(n_units), where=marked > 0))
 
 
@@ -63,7 +63,7 @@ def own_and_others(cells: Cells, weight: F8, units: Units, n_tags: int, known: I
 
 def worker_f1(both: F8, own: F8, others: F8, worker: npt.NDArray[np.int32], n_workers: int) -> F8:
     """F1 of each worker against the others, pooled over their rows, with one row of the crowd's own beside them."""
-    hit, size = (np.bincount(worker, weights=w, minlength=n_workers) for w in (2 * both, own + others))
+    hit, size = (summed(worker, w, n_workers) for w in (2 * both, own + others))
     total = float((own + others).sum())
     if total <= 0:
         return np.ones(n_workers)
