@@ -1,6 +1,6 @@
 """The default for texts: a weighted vote word by word where answers are alike, else the answer in the middle by GLEU.
 
-Where two answers to one task mostly (in the median) differ in less than half of their words, they are versions of one
+Where two answers to one task mostly (in the median) differ in at most half of their words, they are versions of one
 text, and a vote on every word is better than any of them: `weighted_rover`. Where they differ more, as translations do,
 a vote between them is no sentence: `weighted_medoid` by GLEU.
 """
@@ -16,7 +16,7 @@ from .base import F8, Said, TextAggregator
 from .choosing import by_words, picked
 from .work import Work, distance_of, usual_distance
 
-# Median distance of two answers to one task below which they are versions of one text.
+# Median distance of two answers to one task up to which they are versions of one text.
 ALIKE = 0.5
 
 
@@ -38,7 +38,7 @@ class TextCombined(TextAggregator):
         if self.choose != "auto":
             return "words" if self.choose == "words" else "gleu"
         plain = Work(votes, votes.task_offsets[:-1] * 0 - 1, distance_of(votes.answers, "words", None))
-        return "words" if usual_distance(plain) < ALIKE else "gleu"
+        return "words" if usual_distance(plain) <= ALIKE else "gleu"
 
     def learn(self, work: Work) -> tuple[F8, str]:
         """Everybody's weight, and the choice."""

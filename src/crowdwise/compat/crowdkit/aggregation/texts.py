@@ -86,9 +86,9 @@ class _Encoded:
         return self._inner.fit_predict_scores(self._data(data), self._known(true_objects))
 
     def fit_predict(self, data: Any, true_objects: Any = None) -> Any:
-        """texts_: a table with the column text, by task."""
+        """texts_: a Series by task."""
         found = self._inner.fit_predict(self._data(data), self._known(true_objects))
-        self.texts_ = found[["output"]].rename(columns={"output": "text"})
+        self.texts_ = found["output"].rename("text")
         return self.texts_
 
     def _data(self, data: Any) -> Any:
