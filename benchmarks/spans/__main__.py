@@ -25,9 +25,9 @@ def accuracy_section() -> str:
     rows.append(["`span_vote`, `cut` .4", *_cells(scored("span_vote", resamples=500, cut=0.4))])
     header = ["spans_pico", "F1 of the text", "precision", "recall", "whole spans", "overlap", "mean of tasks"]
     return (
-        "4,740 abstracts of clinical trials, 312 workers, 28,429 answers; 188 abstracts have a medical student's truth. "
-        "Half the width of the 95 % interval over tasks behind the first and fourth figure. The cut of the vote (.5, a "
-        "majority) was not chosen on this set; .4 is shown because its page has it.\n\n" + figures(header, rows)
+        "4,740 abstracts of clinical trials, 312 workers, 28,429 answers; 188 abstracts have a medical student's "
+        "truth. Half the width of the 95 % interval over tasks behind the first and fourth figure. The cut of the vote "
+        "(.5, a majority) was not chosen on this set; .4 is shown because its page has it.\n\n" + figures(header, rows)
     )
 
 

@@ -24,10 +24,10 @@ def accuracy_section() -> str:
     rows += [[f"`{name}`, GLEU", *_cells(name, distance="gleu")] for name in ("medoid", "weighted_medoid")]
     header = ["word error rate / GLEU", *SETS]
     return (
-        "text_speech: 2,703 recordings, 748 workers, seven transcripts each; text_translate: 200 sentences, 85 workers, "
-        "ten translations each (the last of a worker who gave two). Half the width of the 95 % interval over tasks. The "
-        "sets' own pages have medoid .0594 and the source's ROVER .0605 (word error rate of text_speech), medoid .3899 "
-        "(GLEU of text_translate).\n\n" + figures(header, rows)
+        "text_speech: 2,703 recordings, 748 workers, seven transcripts each; text_translate: 200 sentences, 85 "
+        "workers, ten translations each (the last of a worker who gave two). Half the width of the 95 % interval over "
+        "tasks. The sets' own pages have medoid .0594 and the source's ROVER .0605 (word error rate of text_speech), "
+        "medoid .3899 (GLEU of text_translate).\n\n" + figures(header, rows)
     )
 
 

@@ -63,7 +63,7 @@ def test_renaming_tags_renames_the_answer(name):
     other = cw.span_votes(frame["task"], frame["worker"], new, texts=crowd.votes.about_tasks)
     one, two = fit(name, crowd.votes), fit(name, other)
     assert two.tags.to_list() == ["ORG", "PER", "Z"]
-    np.testing.assert_allclose(two.marginal, one.marginal[:, [1, 2, 0]], atol=0.02)
+    np.testing.assert_allclose(two.marginal, one.marginal[:, [1, 2, 0]], atol=0.02 if name == "span_combined" else 1e-6)
 
 
 @every

@@ -48,16 +48,20 @@ def own_and_others(cells: Cells, weight: F8, units: Units, n_tags: int, known: I
     marked = rest[:, 1:].sum(axis=1)
     heard = rest.sum(axis=1)
     inside = (marked > 0.5 * heard + 1e-12) & (heard > 1e-12)
-    said = np.where(inside, 1 + rest[:, 1:].argmax(axis=1), 0) if k > 1 else np.zeros(len(tag), dtype=np.int64)
+    # Tags that are tied share the credit, so that their names do not matter.
+    tied = rest[:, 1:] >= rest[:, 1:].max(axis=1, keepdims=True, initial=0.0) - 1e-12
+    same = inside & (tag > 0) & tied[place, np.maximum(tag - 1, 0)]
+    agree = same / np.maximum(tied.sum(axis=1), 1)
     alone = heard <= 1e-12  # nobody else answered
     if known is not None:
         told = known[cells.unit]
-        said = np.where(told >= 0, told, said)
+        agree = np.where(told >= 0, (tag > 0) & (told == tag), agree)
+        inside = np.where(told >= 0, told > 0, inside)
         alone &= told < 0
     size = np.where(alone, 0.0, length[cells.unit])
     own = summed(cells.row, size * (tag > 0), n)
-    others = summed(cells.row, size * (said > 0), n)
-    both = summed(cells.row, size * ((tag > 0) & (said == tag)), n)
+    others = summed(cells.row, size * inside, n)
+    both = summed(cells.row, size * agree, n)
     return both, own, others
 
 

@@ -159,6 +159,8 @@ class RASA:
 class HRRASA(RASA):
     """RASA in which every answer also weighs by how far it goes with the others of its task: `lambda_emb` of the
     likeness of embeddings and `lambda_out` of the outputs (GLEU, or what `output_similarity(a, [[words of b]])` says).
+
+    Unlike crowd-kit, which hands the second output over uncut, so that its GLEU compares words with letters.
     """
 
     lambda_emb: float = 0.5

@@ -55,7 +55,7 @@ class ROVER:
         said = [parts[r][p] for r, p in zip(row.tolist(), place.tolist(), strict=True)]
         ends = at.tolist()
         texts = [self.detokenizer([w for w in said[a:b] if w]) for a, b in itertools.pairwise(ends)]
-        self.texts_ = pd.Series(texts, index=pd.Index(names, name="task"), name="text", dtype=object)
+        self.texts_ = pd.Series(texts, index=pd.Index(names, name="task"), name="agg_text", dtype=object)
         return self
 
     def fit_predict(self, data: Any) -> Any:
@@ -88,7 +88,7 @@ class _Encoded:
     def fit_predict(self, data: Any, true_objects: Any = None) -> Any:
         """texts_: a Series by task."""
         found = self._inner.fit_predict(self._data(data), self._known(true_objects))
-        self.texts_ = found["output"].rename("text")
+        self.texts_ = found["output"].rename("agg_text")
         return self.texts_
 
     def _data(self, data: Any) -> Any:
