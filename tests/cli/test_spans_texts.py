@@ -90,7 +90,6 @@ def test_the_page_escapes_what_strangers_wrote(crowdwise_cli, tmp_path):
 def test_refusals_in_one_line(fails, folder, kind, tmp_path):
     votes = folder / "votes.csv"
     fails("aggregate", votes, "-m", "mean", words="no column for the value")
-    fails("convert", votes, tmp_path / "x.csv", "--to", "snorkel", words="snorkel has no place for")
     (tmp_path / "bad.csv").write_text('task,worker,spans\na,b,"[[4, 2]]"\n')
     fails("aggregate", tmp_path / "bad.csv", words="row 1 | has no length")
     (tmp_path / "none.csv").write_text("task,worker,output\na,b,\n")
