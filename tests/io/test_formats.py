@@ -118,8 +118,9 @@ def test_several_controls_are_several_questions(tmp_path):
     assert said == {"sent": "a", "tax": "Animal / Cat", "stars": "4", "n": "2.5"}
     with pytest.raises(cw.DataError, match="no question 'mood'; it has 'n', 'sent'"):
         read(tmp_path, content, question="mood")
-    with pytest.raises(cw.ParameterError, match="'why' holds free text"):
-        read(tmp_path, content, question="why")
+    remark = read(tmp_path, content, question="why").annotations
+    assert remark.kind.name == "texts"
+    assert remark.to_frame()["output"].to_list() == ["because"]
 
 
 def test_pairs_are_not_supported_yet_and_say_so(tmp_path):

@@ -163,3 +163,12 @@ def test_a_column_of_labels_with_spans_is_read_as_spans(tmp_path):
     found = cw.read(tmp_path / "v.csv")
     assert found.kind.name == "spans"
     assert any("read as spans" in note for note in found.ledger.notes)
+
+
+def test_texts_go_to_label_studio_and_back(tmp_path):
+    votes = cw.text_votes([1, 1], ["a", "b"], ["hello you", "hello\nthere"])
+    write_votes(cw.Reading(votes, "", ""), tmp_path / "t.json", "label_studio")
+    back = cw.read(tmp_path / "t.json")
+    assert back.to_frame()["output"].to_list() == ["hello you", "hello\nthere"]
+    write_result(cw.Medoid().fit(votes), tmp_path / "p.json", "label_studio")
+    assert json.loads((tmp_path / "p.json").read_text())[0]["predictions"][0]["result"][0]["type"] == "textarea"

@@ -48,6 +48,7 @@ HOLD = {
     "numbers": ("wide", "label_studio", "label_studio_min", "label_studio_csv", "argilla", "hf_lists", "mturk",
                 "toloka", "snow", "llm_judge", "potato"),
     "spans": ("label_studio", "argilla", "prodigy", "doccano", "conll", "tokens"),
+    "texts": ("label_studio",),
 }  # fmt: skip
 WITH_EVERY_TASK = ("wide", "cleanlab", "snorkel", "label_studio", "argilla", "hf_lists")
 RESULTS = {
@@ -62,6 +63,7 @@ HOLD_RESULTS = {
     "classes": tuple(RESULTS),
     "numbers": ("label_studio",),
     "spans": ("label_studio",),
+    "texts": ("label_studio",),
 }
 ENDINGS = {".csv": "csv", ".tsv": "tsv", ".jsonl": "jsonl", ".parquet": "parquet", ".npy": "snorkel",
            ".npz": "soft_labels"}  # fmt: skip

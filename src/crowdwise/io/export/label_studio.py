@@ -24,7 +24,7 @@ if TYPE_CHECKING:
     from ..reading import Reading
 
 # kind of answers -> the control for them, where the file had none
-CONTROLS = {"classes": "choices", "numbers": "number", "spans": MARKS}
+CONTROLS = {"classes": "choices", "numbers": "number", "spans": MARKS, "texts": "textarea"}
 # One bar between choices that were joined; a bar inside a choice is doubled.
 _JOINT = re.compile(r"(?<!\|)\|(?!\|)")
 
@@ -45,6 +45,9 @@ def result_of(label: str, control: Control, data: Any = None) -> list[dict[str, 
         head = {"from_name": control.from_name, "to_name": control.to_name, "type": MARKS}
         shown = data.get(control.to_name, data.get(OBJECT)) if isinstance(data, dict) else None
         return [{**head, "value": _mark(each, shown)} for each in json.loads(label)]
+    if control.kind == "textarea":
+        head = {"from_name": control.from_name, "to_name": control.to_name, "type": control.kind}
+        return [{**head, "value": {"text": [label]}}]
     value = _value(label, control)
     kind = next(iter(value))  # a kind of control and the key of its value have one name
     return [{"from_name": control.from_name, "to_name": control.to_name, "type": kind, "value": value}]

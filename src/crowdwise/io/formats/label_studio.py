@@ -16,15 +16,14 @@ from .cells import moment, number, text, texts
 from .records import one_of
 
 # type of a control -> the key of its value
-CHOICES = {"choices": "choices", "rating": "rating", "number": "number", "taxonomy": "taxonomy"}
+CHOICES = {"choices": "choices", "rating": "rating", "number": "number", "taxonomy": "taxonomy", "textarea": "text"}
 # type of a control -> the kind of its answers
-KINDS = {"rating": "numbers", "number": "numbers", "labels": "spans"}
+KINDS = {"rating": "numbers", "number": "numbers", "labels": "spans", "textarea": "texts"}
 # marks of stretches of a text
 MARKS = "labels"
 LISTS = ("annotations", "completions")  # the second is what old exports say
 UNSUPPORTED = {
     "pairwise": "compares two items, which is not supported yet",
-    "textarea": "holds free text, which has no classes",
     "ranker": "ranks items, which is not supported yet",
 }
 
@@ -220,12 +219,17 @@ class _Export:
         if not self.rows:
             why = "every annotation was skipped" if self.skips and not self.answers else "no annotation has a choice"
             raise DataError(f"{self.where}: {why}; is it the right file?")
-        return one_of(sorted(self.rows), asked, self.where)
+        # A box for a remark beside another question is not what was asked, unless somebody says so.
+        real = [q for q in self.rows if self.controls[q].kind != "textarea"]
+        return one_of(sorted(real if real and asked not in self.rows else self.rows), asked, self.where)
 
 
 def labels(kind: str, value: dict[str, Any], question: str, at: str) -> list[str]:
     """What a result says, as labels; of a taxonomy's paths those that lead on to another are left out."""
     said = value.get(CHOICES[kind])
+    if kind == "textarea":
+        lines = texts(said, question, at)
+        return ["\n".join(lines)] if lines else []
     if kind != "taxonomy":
         return list(dict.fromkeys(texts(said, question, at)))
     if not isinstance(said, list) or not all(isinstance(path, list) for path in said):

@@ -10,6 +10,7 @@ from .units import Cells, Units
 
 # Rows' worth of the crowd's own figures that stand beside each worker's in their F1.
 PSEUDO = 1.0
+_BLOCK = 1_000_000
 
 
 def shares(cells: Cells, weight: F8, n_units: int, n_tags: int) -> F8:
@@ -39,30 +40,37 @@ def own_and_others(cells: Cells, weight: F8, units: Units, n_tags: int, known: I
     Where known[unit] is not -1, the truth stands in their place.
     """
     k, n = n_tags + 1, len(cells.offsets) - 1
-    tag, length = cells.tag, units.length.astype(np.float64)
-    total = np.zeros((len(units), k))
-    np.add.at(total, (cells.unit, tag), weight[cells.row])
-    rest = total[cells.unit]  # cell, tag
+    tag = cells.tag
+    total = summed(cells.unit * k + tag, weight[cells.row], len(units) * k).reshape(len(units), k)
+    parts = np.empty((3, len(tag)))
+    for lo in range(0, len(tag), _BLOCK):  # a table of all cells and tags may not fit into memory
+        some = slice(lo, lo + _BLOCK)
+        parts[:, some] = _cell_parts(total, cells.unit[some], tag[some], weight[cells.row[some]], units, known)
+    both, own, others = (summed(cells.row, part, n) for part in parts)
+    return both, own, others
+
+
+def _cell_parts(
+    total: F8, unit: I8, tag: npt.NDArray[np.int32], weight: F8, units: Units, known: I8 | None
+) -> tuple[F8, F8, F8]:
+    """How much of the text of each cell is marked by both, by its row, by the others."""
+    rest = total[unit]  # cell, tag
     place = np.arange(len(tag))
-    rest[place, tag] -= weight[cells.row]
-    marked = rest[:, 1:].sum(axis=1)
+    rest[place, tag] -= weight
     heard = rest.sum(axis=1)
-    inside = (marked > 0.5 * heard + 1e-12) & (heard > 1e-12)
+    inside = (rest[:, 1:].sum(axis=1) > 0.5 * heard + 1e-12) & (heard > 1e-12)
     # Tags that are tied share the credit, so that their names do not matter.
     tied = rest[:, 1:] >= rest[:, 1:].max(axis=1, keepdims=True, initial=0.0) - 1e-12
     same = inside & (tag > 0) & tied[place, np.maximum(tag - 1, 0)]
     agree = same / np.maximum(tied.sum(axis=1), 1)
     alone = heard <= 1e-12  # nobody else answered
     if known is not None:
-        told = known[cells.unit]
+        told = known[unit]
         agree = np.where(told >= 0, (tag > 0) & (told == tag), agree)
         inside = np.where(told >= 0, told > 0, inside)
         alone &= told < 0
-    size = np.where(alone, 0.0, length[cells.unit])
-    own = summed(cells.row, size * (tag > 0), n)
-    others = summed(cells.row, size * inside, n)
-    both = summed(cells.row, size * agree, n)
-    return both, own, others
+    size = np.where(alone, 0.0, units.length[unit].astype(np.float64))
+    return size * agree, size * (tag > 0), size * inside
 
 
 def worker_f1(both: F8, own: F8, others: F8, worker: npt.NDArray[np.int32], n_workers: int) -> F8:
