@@ -9,13 +9,14 @@ import pytest
 
 import crowdwise as cw
 from crowdwise import simulate
+from crowdwise.aggregate import registry
 from crowdwise.workers.study import study
 
 
 def default(kind, votes):
     with warnings.catch_warnings():
         warnings.simplefilter("ignore")
-        return cw.method(cw.registry.default_for(kind)).fit(votes)
+        return cw.method(registry.default_for(kind)).fit(votes)
 
 
 def test_errors_fall_with_answers():
