@@ -51,6 +51,10 @@ class Kind:
     fits: Callable[[pl.Series], bool] | None = None
     dtypes: tuple[pl.DataType, ...] = ()
     claims: Callable[[pl.Series], str] | None = None
+    # What an answer that names nothing is in a file ("[]": nothing is to be marked); None: it is no answer.
+    blank: str | None = None
+    # Columns about the tasks (text, url) that are taken along where a file has them by this name.
+    along: tuple[str, ...] = ()
 
     @property
     def roles(self) -> tuple[str, ...]:
