@@ -99,6 +99,16 @@ class Aggregator(Method):
             raise DataError(
                 f"{self.name} is for two classes, these data have {annotations.n_classes}; hierarchical takes any"
             )
+        if "order" in me.needs and annotations.answers.order is None:
+            raise DataError(
+                f"{self.name} needs the order of the classes; name them from the lowest to the highest with order= (on "
+                "the command line --order low,mid,high), or say --order numbers where they are numbers"
+            )
+        if "links" in me.needs and annotations.links is None:
+            raise DataError(
+                f"{self.name} needs links between tasks; give them with votes.linked(table) (on the command line "
+                "--links FILE, a table of two columns of tasks)"
+            )
         if prior is not None and "prior" not in me.can:
             raise ParameterError(f"{self.name} cannot use prior=; hierarchical and dawid_skene are among those who can")
         if annotations.single_label and "single" not in me.can and known is None and prior is None:
@@ -167,6 +177,7 @@ class Aggregator(Method):
             confusion=found.confusion,
             counts=found.counts,
             difficulty=found.difficulty,
+            order=annotations.answers.order,
             gold=None if gold is None else gold.mask,
             **found.course(),
             versions=versions(),
