@@ -24,6 +24,7 @@ _HOMES = {
     "number_votes": "kinds.numbers.votes",
     "probability_votes": "kinds.probabilities.votes",
     "set_votes": "kinds.sets.votes",
+    "neighbour_links": "aggregate.graphs.links",
     "span_votes": "kinds.spans.votes",
     "text_votes": "kinds.texts.votes",
     "Result": "core.result",
@@ -46,10 +47,10 @@ _HOMES |= dict.fromkeys(PUBLIC, "core.errors")
 _HOMES |= {
     card.where.partition(":")[2]: card.where.partition(":")[0].removeprefix("crowdwise.") for card in CARDS.values()
 }
-_ROOMS = ("datasets", "errors", "learn", "registry", "report", "simulate", "tasks", "workers")
+_ROOMS = ("active", "datasets", "errors", "learn", "registry", "report", "simulate", "tasks", "workers")
 
 if TYPE_CHECKING:
-    from . import datasets, learn, report, simulate, workers
+    from . import active, datasets, learn, report, simulate, workers
     from .aggregate import registry
     from .aggregate.bayes.bayes_gc import BayesGC
     from .aggregate.bayes.belief_propagation import BeliefPropagation
@@ -72,6 +73,8 @@ if TYPE_CHECKING:
     from .aggregate.ensemble.auto import Auto
     from .aggregate.ensemble.committee import Committee
     from .aggregate.ensemble.crowdlab import crowdlab
+    from .aggregate.graphs.graph_field import GraphField
+    from .aggregate.graphs.links import neighbour_links
     from .aggregate.moments.cnmf import CNMF
     from .aggregate.moments.multi_spa import MultiSPA
     from .aggregate.moments.sml import SML
@@ -89,6 +92,10 @@ if TYPE_CHECKING:
     from .aggregate.numbers.spectral_regression import SpectralRegression
     from .aggregate.numbers.student import Student
     from .aggregate.numbers.trimmed_mean import TrimmedMean
+    from .aggregate.ordered.ordinal_committee import OrdinalCommittee
+    from .aggregate.ordered.ordinal_prior import OrdinalPrior
+    from .aggregate.ordered.ordinal_split import OrdinalSplit
+    from .aggregate.ordered.ordinal_types import OrdinalTypes
     from .aggregate.probabilities.extremized import Extremized
     from .aggregate.probabilities.followed import Followed
     from .aggregate.probabilities.mean_probability import MeanProbability

@@ -41,6 +41,7 @@ def read(
     kind: str | None = None,
     order: Sequence[Any] | None = None,
     offered: Any = None,
+    links: Any = None,
     about_tasks: Any = None,
     about_workers: Any = None,
 ) -> Any:
@@ -53,7 +54,7 @@ def read(
     answers are classes, and Votes where they are of another `kind`; without `kind` the columns tell. `order` names
     classes that have an order from the lowest to the highest; `offered` says of label sets what could be chosen in
     each task. `about_tasks` and `about_workers` are files or frames with a row a task or worker (text, url; group,
-    family, cost), which travel with the votes.
+    family, cost), which travel with the votes; `links` is one of linked tasks.
     `read_all` also returns the gold labels that the file knows, and explains what it was taken for.
     """
     return read_all(
@@ -71,6 +72,7 @@ def read(
         kind=kind,
         order=order,
         offered=offered,
+        links=links,
         about_tasks=about_tasks,
         about_workers=about_workers,
     ).annotations

@@ -38,6 +38,15 @@ def votes_html(votes: Votes[Any]) -> str:
     return str(head + _first_rows(votes))
 
 
+def result_html(result: Result) -> str:
+    """What a result of any kind is, and the last of the tables that `show` has of it. Everything is escaped."""
+    summary, tables = result.kind.door("show")(result)
+    head = Markup("<p><b>{}</b>: {:,} tasks, {:,} workers; {}</p>").format(
+        result.method, len(result.tasks), len(result.workers), summary
+    )
+    return str(head + table(tables[-1].header, tables[-1].rows)) if tables else str(head)
+
+
 def _first_rows(votes: Votes[Any]) -> Markup:
     some = votes.take(np.arange(min(len(votes), ROWS))).to_frame()
     rows = [[_name(value) for value in row] for row in some.iter_rows()]

@@ -13,8 +13,10 @@ from ..core.rules import AtLeast
 from .assignment import Assignment, HeavyTailed, MissingAtRandom, PerTask, Regular
 from .attacks import Adversary, Colluder, Constant, Copier, Guesser
 from .draw import crowd
+from .graphs.scenarios import LINKED_SCENARIOS
 from .groups import ClassCoins, DirichletConfusion, Group, HammerSpammer, OneCoin, PairwiseFlipper, TwoCoin
 from .numbers.scenarios import NUMBER_SCENARIOS
+from .ordered.scenarios import ORDERED_SCENARIOS
 from .planted import Crowd
 from .probabilities.scenarios import PROBABILITY_SCENARIOS
 from .sets.scenarios import SET_SCENARIOS
@@ -146,6 +148,8 @@ SCENARIOS: dict[str, Scenario] = {
 EVERY: dict[str, Any] = {
     **SCENARIOS,
     **NUMBER_SCENARIOS,
+    **LINKED_SCENARIOS,
+    **ORDERED_SCENARIOS,
     **PROBABILITY_SCENARIOS,
     **SET_SCENARIOS,
     **SPAN_SCENARIOS,

@@ -47,6 +47,7 @@ HOLD = {
     "classes": tuple(name for name in VOTES if name not in ("conll", "tokens")),
     "numbers": ("wide", "label_studio", "label_studio_min", "label_studio_csv", "argilla", "hf_lists", "mturk",
                 "toloka", "snow", "llm_judge", "potato"),
+    "sets": ("label_studio", "label_studio_min", "label_studio_csv", "argilla", "doccano"),
     "spans": ("label_studio", "argilla", "prodigy", "doccano", "conll", "tokens"),
     "texts": ("label_studio",),
 }  # fmt: skip

@@ -13,6 +13,7 @@ from xml.sax.saxutils import escape, quoteattr
 import polars as pl
 
 from ...core.errors import DataError
+from .label_studio import LISTS
 from .rows import Row, answer_of, by_worker
 
 if TYPE_CHECKING:
@@ -33,9 +34,10 @@ def write_doccano(reading: Reading, path: Path) -> tuple[str, ...]:
 
 
 def _example_of(reading: Reading) -> Callable[[Row], dict[str, Any]]:
-    """How a row is written: as classes, or as spans of its text."""
+    """How a row is written: as classes, as a list of them, or as spans of its text."""
     if answer_of(reading.annotations) != "spans":
-        return lambda row: {"id": row["task"], "text": row["task"], "label": [row["label"]]}
+        says = json.loads if reading.annotations.kind.name in LISTS else lambda label: [label]
+        return lambda row: {"id": row["task"], "text": row["task"], "label": says(row["label"])}
     from .sequences import doccano_example, texts_of
 
     texts = texts_of(reading)

@@ -8,6 +8,7 @@ from __future__ import annotations
 import json
 import re
 from collections.abc import Iterator
+from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -24,14 +25,17 @@ if TYPE_CHECKING:
     from ..reading import Reading
 
 # kind of answers -> the control for them, where the file had none
-CONTROLS = {"classes": "choices", "numbers": "number", "spans": MARKS, "texts": "textarea"}
+CONTROLS = {"classes": "choices", "numbers": "number", "sets": "choices", "spans": MARKS, "texts": "textarea"}
+# kinds whose answers hold several choices
+LISTS = ("sets",)
 # One bar between choices that were joined; a bar inside a choice is doubled.
 _JOINT = re.compile(r"(?<!\|)\|(?!\|)")
 
 
 def control_of(reading: Reading) -> Control:
     """The question that the file asked, or a question by our own name."""
-    return reading.control or own_control(reading.annotations.kind)
+    kind = reading.annotations.kind
+    return replace(reading.control or own_control(kind), lists=kind.name in LISTS)
 
 
 def own_control(kind: Kind) -> Control:
@@ -63,6 +67,8 @@ def _mark(mark: list[Any], shown: Any) -> dict[str, Any]:
 
 def _value(label: str, control: Control) -> dict[str, Any]:
     several = [each.replace("||", "|") for each in _JOINT.split(label)] if control.joined else [label]
+    if control.lists:
+        several = json.loads(label)
     if control.kind == "taxonomy":
         return {"taxonomy": [each.split(" / ") for each in several]}
     if control.kind in KINDS:
@@ -145,6 +151,12 @@ def write_csv(reading: Reading, path: Path) -> tuple[str, ...]:
     return (f"read it with --question {name}",)
 
 
+def _flat_value(label: str, control: Control) -> Any:
+    if control.lists:
+        return _value(label, control)
+    return [_value(label, control)] if control.kind in KINDS else label
+
+
 def _flat(reading: Reading) -> Iterator[dict[str, Any]]:
     """One mapping an annotation: the task's data, where the file has them, and the answer."""
     control, number = control_of(reading), 0
@@ -155,7 +167,7 @@ def _flat(reading: Reading) -> Iterator[dict[str, Any]]:
             yield {
                 **data,
                 "id": row["task"] if reading.items is None else item.id,
-                control.from_name: [_value(row["label"], control)] if control.kind in KINDS else row["label"],
+                control.from_name: _flat_value(row["label"], control),
                 "annotator": row["worker"],
                 "annotation_id": number,
                 "created_at": moment(row["time"]),

@@ -105,13 +105,14 @@ class Item:
 class Control:
     """Label Studio's name for a question, for the object that it is about, and for its kind of answer.
 
-    `joined`: whether a label may be several choices (see `Ask.multiple`).
+    `joined`: whether a label may be several choices (see `Ask.multiple`), `lists`: whether it is a JSON list of them.
     """
 
     from_name: str
     to_name: str = "text"
     kind: str = "choices"
     joined: bool = False
+    lists: bool = False
 
 
 @dataclass
