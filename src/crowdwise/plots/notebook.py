@@ -55,19 +55,6 @@ def _first_rows(votes: Votes[Any]) -> Markup:
     return table(some.columns, rows)
 
 
-def result_html(result: Result, rows: int = 10) -> str:
-    """A result of any kind: what it is, and its first tasks, those that are least sure where it says so."""
-    head = Markup("<p><b>{}</b>: {:,} tasks, {:,} workers; {}</p>").format(
-        result.method, len(result.tasks), len(result.workers), result.estimate.summary()
-    )
-    every = result.to_table()
-    some = (every.sort("confidence") if "confidence" in every.columns else every).head(rows)
-    cells = [
-        [f"{value:.3f}" if isinstance(value, float) else _name(value) for value in row] for row in some.iter_rows()
-    ]
-    return str(head + table(some.columns, cells))
-
-
 def evaluation_html(scores: Evaluation) -> str:
     """The scores with their intervals, and the confusion of labels and truths."""
     left = f"; {scores.n_gold_left_out:,} were gold in the fit and are left out" if scores.n_gold_left_out else ""
