@@ -162,3 +162,10 @@ def test_other_kinds_are_refused_in_one_line():
     assert cw.SpanVote().fit(pl.DataFrame({"task": [1], "worker": ["a"], "spans": ["[[0, 2]]"]})).spans == [
         [(0, 2, "")]
     ]
+
+
+def test_votes_and_results_in_a_notebook():
+    votes = cw.span_votes(["<b>"], ["a"], [[[0, 2, "<i>"]]])
+    for shown in (votes._repr_html_(), cw.SpanMajority().fit(votes)._repr_html_()):
+        assert "<b>" not in shown.replace("<p><b>", "").replace("</b>", "")
+        assert "&lt;b&gt;" in shown

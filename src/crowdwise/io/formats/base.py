@@ -277,14 +277,12 @@ class Rows:
             values = np.asarray(numbers)[keep]
             if np.isfinite(values).any():
                 columns[name] = values
-        tasks = pl.Series("task", list(self._names["task"]), dtype=pl.String).drop_nulls()
-        tasks = tasks.filter(tasks.str.strip_chars() != "")
+        named = [task for task in self._names["task"] if task is not None and task.strip()]
         sources = pl.DataFrame({"worker": list(self.sources), "source": list(self.sources.values())})
         gold = self.gold
         if sets:
-            gold = {task: as_list([label]) for task, label in gold.items()}
-            gold |= {task: as_list(labels) for task, labels in self.gold_sets.items()}
             kind, certain = SETS, True
+            gold = {t: as_list(s) for t, s in ({t: [label] for t, label in gold.items()} | self.gold_sets).items()}
         truths = pl.DataFrame({"task": list(gold), "label": list(gold.values())})
         return Found(
             columns=columns,
@@ -295,6 +293,6 @@ class Rows:
             certain=certain,
             gold=truths if gold else None,
             workers=sources if self.sources else None,
-            tasks=tasks,
+            tasks=pl.Series("task", named, dtype=pl.String),
             about_tasks=self.bare.about(),
         )

@@ -93,6 +93,7 @@ KIND = Kind(
         "known": "crowdwise.scoring.spans.evaluate:known",
         "study": "crowdwise.workers.alike.study:study_alike",
         "flags": "crowdwise.workers.alike.study:flag_alike",
+        "card": "crowdwise.plots.notebook:result_html",
         "page": "crowdwise.report.spans.page:span_page",
     },
 )

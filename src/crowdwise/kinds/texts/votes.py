@@ -90,6 +90,7 @@ KIND = Kind(
         "known": "crowdwise.scoring.texts.evaluate:known",
         "study": "crowdwise.workers.alike.study:study_alike",
         "flags": "crowdwise.workers.alike.study:flag_alike",
+        "card": "crowdwise.plots.notebook:result_html",
         "page": "crowdwise.report.texts.page:text_page",
     },
 )

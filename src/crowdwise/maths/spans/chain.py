@@ -67,7 +67,7 @@ def allowed(n_tags: int) -> tuple[npt.NDArray[np.bool_], npt.NDArray[np.bool_]]:
 
 def pass_(data: ChainData, log_a: F8, start: F8, move: F8, q: F8) -> tuple[float, F8, F8, F8]:
     """(log-likelihood, counts like log_a, first[state], steps[state, state]); the posterior is written into q."""
-    from .chain_compiled import sweep
+    from ..kernels.spans_compiled import sweep
 
     counts, first, steps = np.zeros_like(log_a), np.zeros_like(start), np.zeros_like(move)
     total = sweep(
@@ -90,7 +90,7 @@ def shares_of_states(data: ChainData, pseudo: float = 0.1) -> F8:
 
 def counts_of(data: ChainData, q: F8, previous: bool) -> F8:
     """counts[worker, previous, label, state] of a posterior."""
-    from .chain_compiled import gather
+    from ..kernels.spans_compiled import gather
 
     k = data.n_states
     counts = np.zeros((data.n_workers, k if previous else 1, k, k))
@@ -132,7 +132,7 @@ def fit(
 
 def viterbi(units: Units, score: F8, start: F8, move: F8, n_tags: int) -> I8:
     """The likeliest path that never does what is forbidden; start and move are logarithms."""
-    from .chain_compiled import best_path
+    from ..kernels.spans_compiled import best_path
 
     first, then = allowed(n_tags)
     out = np.zeros(len(units), dtype=np.int64)

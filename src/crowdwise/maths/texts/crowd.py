@@ -45,7 +45,7 @@ def voted_words(offsets: I8, order: I8, runs: Runs, weight: F8, plain: bool = Fa
 
     With `plain` an alignment costs 0 or 1 a place, as in the paper, and ties go to the word with the greater number.
     """
-    from .compiled import rover
+    from ..kernels.texts_compiled import rover
 
     n = int(runs.offsets[-1])
     row, place, share = np.empty(n, dtype=np.int64), np.empty(n, dtype=np.int64), np.empty(n)

@@ -55,7 +55,7 @@ class Runs:
 
 def edit_counts(runs: Runs, i: I8, j: I8) -> I8:
     """Words to change, insert or delete between texts i and j."""
-    from .compiled import edits
+    from ..kernels.texts_compiled import edits
 
     out = np.empty(len(i), dtype=np.int64)
     edits(runs.offsets, runs.word, np.asarray(i, dtype=np.int64), np.asarray(j, dtype=np.int64), out)
@@ -73,7 +73,7 @@ def gleu(runs: Runs, i: I8, j: I8) -> F8:
 
     Wu et al. (2016), arXiv:1609.08144.
     """
-    from .compiled import common
+    from ..kernels.texts_compiled import common
 
     offsets, gram = runs.grams
     both = np.empty(len(i), dtype=np.int64)

@@ -15,7 +15,7 @@ from ...core.vocabulary import lookup, union
 from ...kinds.spans.answers import Spans
 from ...kinds.spans.coder import spans_of
 from ...kinds.spans.estimate import SpanEstimate
-from ...maths.bootstrap import central
+from ...maths.bootstrap import central, times_drawn
 from ...maths.spans.rows import F8, SpanRows
 from ...maths.spans.scores import counts, ratios
 from ..evaluate import ALL_GOLD, among
@@ -142,7 +142,7 @@ def _intervals(table: F8, resamples: int, seed: int) -> dict[str, tuple[float, f
     own = ratios(table)["f1"]
     drawn: dict[str, list[F8]] = {}
     for lo in range(0, resamples, _BLOCK):
-        times = rng.multinomial(n, np.full(n, 1 / n), size=min(_BLOCK, resamples - lo)).astype(np.float64)
+        times = times_drawn(min(_BLOCK, resamples - lo), n, rng)
         for key, value in {**ratios(times @ table), "mean_f1": times @ own / n}.items():
             drawn.setdefault(key, []).append(value)
     return {key: central(np.concatenate(values), n, 0.95) for key, values in drawn.items()}

@@ -15,7 +15,7 @@ from ...core.vocabulary import lookup
 from ...kinds.texts.answers import Texts, texts_of
 from ...kinds.texts.estimate import TextEstimate
 from ...kinds.texts.words import letter_runs, word_runs
-from ...maths.bootstrap import central
+from ...maths.bootstrap import central, times_drawn
 from ...maths.texts.runs import F8, edit_counts, gleu
 from ..evaluate import ALL_GOLD, among
 from ..scored import Scored, Table
@@ -124,7 +124,7 @@ def _intervals(terms: F8, resamples: int, seed: int) -> dict[str, tuple[float, f
     rng, n = np.random.default_rng(seed), len(terms)
     drawn: dict[str, list[F8]] = {}
     for lo in range(0, resamples, _BLOCK):
-        times = rng.multinomial(n, np.full(n, 1 / n), size=min(_BLOCK, resamples - lo)).astype(np.float64)
+        times = times_drawn(min(_BLOCK, resamples - lo), n, rng)
         for key, value in _ratios(times @ terms, n).items():
             drawn.setdefault(key, []).append(value)
     return {key: central(np.concatenate(values), n, 0.95) for key, values in drawn.items()}

@@ -68,7 +68,7 @@ def sweep(unit_offsets, row_offsets, cell_offsets, worker, label, log_a, start, 
                 for k in range(K):
                     ahead[i, k] *= s[k]
                     norm += ahead[i, k]
-            if norm < 1e-300:  # no way leads here: begin anew
+            if norm < 1e-300:  # no way leads here: begin again
                 norm = 0.0
                 for k in range(K):
                     ahead[i, k] = s[k] + 1e-300
