@@ -20,6 +20,8 @@ from .cards.numbers import NUMBERS
 from .cards.ordered import ORDERED
 from .cards.probabilities import PROBABILITIES
 from .cards.sets import SETS
+from .cards.spans import SPANS
+from .cards.texts import TEXTS
 
 __all__ = [
     "CARDS",
@@ -47,6 +49,8 @@ CARDS: dict[str, Card] = {
     **GRAPHS,
     **PROBABILITIES,
     **SETS,
+    **SPANS,
+    **TEXTS,
 }
 
 

@@ -17,6 +17,7 @@ from ..core.intake.repeats import Duplicates
 from ..core.vocabulary import as_series, quote
 from .formats.base import Multiple, Rejected
 from .formats.detect import detect
+from .kind_of_columns import kind_of_header
 from .reading import FORMATS, Reading, choose_columns, read_all
 from .sources import open_source
 from .tables import format_of, table_of
@@ -96,6 +97,9 @@ def read_truth(
             raise DataError(f"{where} is read as {kind} and holds no gold labels; name a table task,label")
         return reading.gold
     table = table_of(source, where, "csv" if str(path) == "-" else format_of(Path(path)))
+    own = None if columns else kind_of_header(table.header)
+    if own is not None and len(own.columns) == 1:
+        columns = {"label": next(iter(own.columns))}
     chosen, _ = choose_columns(table, columns, TRUTH, TRUTH_OPTION)
     frame = table.read(list(chosen.values()))
     try:

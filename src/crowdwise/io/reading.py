@@ -222,6 +222,8 @@ def _columns(
 ) -> tuple[Kind, tuple[str, ...], dict[str, str], tuple[str, ...]]:
     """The kind of the answers, the roles of its columns, which column has which, and notes."""
     record, named, notes = told(table.header, mapping, asked)
+    taken = {*named.values()}
+    named |= {role: role for role in record.along if role in table.header and role not in (*named, *taken)}
     wanted = roles(record, named)
     chosen, more = choose_columns(table, named, wanted)
     return record, wanted, chosen, notes + more

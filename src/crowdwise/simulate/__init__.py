@@ -29,6 +29,8 @@ from .planted import Crowd
 from .probabilities.scenarios import PROBABILITY_SCENARIOS, PlantedProbabilities, probability_crowd
 from .scenarios import EVERY, SCENARIOS, Scenario, scenario
 from .sets.scenarios import SET_SCENARIOS, PlantedSets, SetScenario
+from .spans.scenarios import SPAN_SCENARIOS, PlantedSpans, SpanScenario
+from .texts.scenarios import TEXT_SCENARIOS, PlantedTexts, TextScenario
 
 __all__ = [
     "EVERY",
@@ -38,6 +40,8 @@ __all__ = [
     "PROBABILITY_SCENARIOS",
     "SCENARIOS",
     "SET_SCENARIOS",
+    "SPAN_SCENARIOS",
+    "TEXT_SCENARIOS",
     "Adversary",
     "Assignment",
     "ClassCoins",
@@ -64,10 +68,14 @@ __all__ = [
     "PlantedOrder",
     "PlantedProbabilities",
     "PlantedSets",
+    "PlantedSpans",
+    "PlantedTexts",
     "Regular",
     "Scenario",
     "SetScenario",
     "Setting",
+    "SpanScenario",
+    "TextScenario",
     "TwoCoin",
     "crowd",
     "probability_crowd",

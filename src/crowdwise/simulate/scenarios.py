@@ -20,6 +20,8 @@ from .ordered.scenarios import ORDERED_SCENARIOS
 from .planted import Crowd
 from .probabilities.scenarios import PROBABILITY_SCENARIOS
 from .sets.scenarios import SET_SCENARIOS
+from .spans.scenarios import SPAN_SCENARIOS
+from .texts.scenarios import TEXT_SCENARIOS
 
 
 @dataclass(frozen=True)
@@ -146,10 +148,12 @@ SCENARIOS: dict[str, Scenario] = {
 EVERY: dict[str, Any] = {
     **SCENARIOS,
     **NUMBER_SCENARIOS,
+    **LINKED_SCENARIOS,
+    **ORDERED_SCENARIOS,
     **PROBABILITY_SCENARIOS,
     **SET_SCENARIOS,
-    **ORDERED_SCENARIOS,
-    **LINKED_SCENARIOS,
+    **SPAN_SCENARIOS,
+    **TEXT_SCENARIOS,
 }
 
 

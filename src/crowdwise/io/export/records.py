@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Any
 
 from ...core.errors import DataError
 from .rows import Row, answer_of, as_number, by_task, models_of, rows, write_jsonl
+from .sequences import argilla_value, texts_of
 
 if TYPE_CHECKING:
     from ...core.votes import Votes
@@ -16,7 +17,7 @@ if TYPE_CHECKING:
 
 
 # kind of answers -> how their text becomes a value of JSON; text where nothing is said
-SAYS: dict[str, Callable[[str], Any]] = {"numbers": as_number, "sets": loads}
+SAYS: dict[str, Callable[[str], Any]] = {"numbers": as_number, "sets": loads, "spans": argilla_value}
 
 
 def write_argilla(reading: Reading, path: Path) -> tuple[str, ...]:
@@ -25,12 +26,17 @@ def write_argilla(reading: Reading, path: Path) -> tuple[str, ...]:
     said = _says(reading.annotations)
     if any(isinstance(said(row), float) for row in rows(reading.annotations)):
         raise DataError("Argilla's ratings are whole numbers, and some of these have fractions; choose another format")
-    write_jsonl((_record(task, found, models, question, said) for task, found in by_task(reading.annotations)), path)
+    texts: dict[str, str] = texts_of(reading) if question == "spans" else {}
+    records = (
+        ({"text": texts[task]} if task in texts else {}) | _record(task, found, models, question, said)
+        for task, found in by_task(reading.annotations)
+    )
+    write_jsonl(records, path)
     return ("times and durations have no place in Argilla's records",) if reading.annotations.numbers else ()
 
 
 def _says(votes: Votes[Any]) -> Callable[[Row], Any]:
-    """A row's answer as JSON has it: text, a number, or a list of labels."""
+    """A row's answer as JSON has it: text, a number, a list of labels or of spans."""
     way: Callable[[str], Any] = SAYS.get(votes.kind.name, str)
     return lambda row: way(row["label"])
 

@@ -247,6 +247,7 @@ KIND = Kind(
         "study": "crowdwise.workers.study:study_classes",
         "grades": "crowdwise.workers.agreement:check_grades",
         "page": "crowdwise.report.class_page:class_page",
+        "plan": "crowdwise.active.plan:plan_classes",
         "plots": "crowdwise.plots:Plots",
         "card": "crowdwise.plots:html",
     },
