@@ -18,7 +18,19 @@ import crowdwise as cw
 
 from .made import parquet, zst
 
-COMMANDS = ["demo", "inspect", "aggregate", "evaluate", "compare", "methods", "show", "next", "simulate", "workers", "report"]
+COMMANDS = [
+    "demo",
+    "inspect",
+    "aggregate",
+    "evaluate",
+    "compare",
+    "methods",
+    "show",
+    "next",
+    "simulate",
+    "workers",
+    "report",
+]
 TABLES = {"labels.csv", "workers.csv", "confusion.csv", "ledger.json"}
 STORE = {"result.json", "arrays.npz", "tasks.parquet", "workers.parquet", "classes.parquet", "votes.parquet"}
 
