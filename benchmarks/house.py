@@ -21,6 +21,8 @@ LAYERS = (
     ("io",),
     ("scoring",),
     ("workers",),
+    ("guarantee",),
+    ("fair",),
     ("audit", "simulate", "datasets"),
     ("learn",),
     ("plots", "report", "compat", "sklearn"),

@@ -15,11 +15,14 @@ import typer
 from .. import __version__
 from ..core.errors import CrowdwiseError, CrowdwiseWarning
 from . import (
+    accept,
     aggregate,
     compare,
     convert,
     demo,
+    estimate,
     evaluate,
+    fair,
     inspect,
     methods,
     predict,
@@ -46,6 +49,9 @@ app.command("inspect")(inspect.inspect)
 app.command("aggregate")(aggregate.aggregate)
 app.command("evaluate")(evaluate.evaluate)
 app.command("compare")(compare.compare)
+app.command("estimate")(estimate.estimate)
+app.command("accept")(accept.accept)
+app.command("fair")(fair.fair)
 app.command("train")(train.train)
 app.command("predict")(predict.predict)
 app.command("methods")(methods.methods)

@@ -245,5 +245,7 @@ KIND = Kind(
         "page": "crowdwise.report.class_page:class_page",
         "plots": "crowdwise.plots:Plots",
         "card": "crowdwise.plots:html",
+        "verdicts": "crowdwise.guarantee.verdicts:class_verdicts",
+        "one_worker": "crowdwise.aggregate.voting.majority_vote:MajorityVote",
     },
 )
