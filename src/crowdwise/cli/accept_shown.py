@@ -87,7 +87,8 @@ def planned(given: Taken, told: dict[str, Any], prices: str | None, json: bool) 
         s = found.spending
         say(
             f"at {s['judge']:g} a verdict and {s['person']:g} a person's label, R² {s['r2']:g}: "
-            f"{s['gold_per_verdict']:.3f} gold labels per verdict; a verdict is worth paying below {s['worth_paying_below']:.3g}"
+            f"{s['gold_per_verdict']:.3f} gold labels per verdict; a verdict is worth paying below "
+            f"{s['worth_paying_below']:.3g}"
         )
 
 

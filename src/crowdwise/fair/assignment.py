@@ -54,7 +54,7 @@ def assign(
     w, z = np.nonzero(made.labels > 1e-6)
     names = [str(name) for name in of.names]
     table = pl.DataFrame({
-        "worker": votes.workers.gather(w.tolist()), "group": pl.Series(names).gather(z.tolist()),
+        "worker": votes.workers.gather(w), "group": pl.Series(names).gather(z),
         "labels": made.labels[w, z], "accuracy": accuracy[w, z],
     })  # fmt: skip
     return Loads(table, dict(zip(names, made.accuracy.tolist(), strict=True)), made.within, made.smallest)

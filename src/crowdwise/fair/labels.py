@@ -28,8 +28,8 @@ def labels_fair(
     before = float((size * chances[np.arange(len(size)), _verdict(of, cell, len(size))]).sum() / size.sum())
     names = of.found.classes.cast(pl.String)
     table = pl.DataFrame({
-        "task": of.found.tasks, "group": pl.Series([str(n) for n in of.names]).gather(of.group.tolist()),
-        "label": names.gather(of.found.label.tolist()), "fair": names.gather(code.tolist()),
+        "task": of.found.tasks, "group": pl.Series([str(n) for n in of.names]).gather(of.group),
+        "label": names.gather(of.found.label), "fair": names.gather(code),
         "share": found.x[cell, code],
     })  # fmt: skip
     moved = replace(of.found, label=code, about=None)

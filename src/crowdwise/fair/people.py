@@ -65,10 +65,10 @@ def worker_table(votes: Votes[Any], of: Cells, rng: np.random.Generator) -> tupl
     names = pl.Series([str(name) for name in of.names])
     row = np.arange(len(workers))
     table = pl.DataFrame({
-        "worker": votes.workers.gather(workers.tolist()),
-        "class": of.found.classes.cast(pl.String).gather(classes.tolist()),
+        "worker": votes.workers.gather(workers),
+        "class": of.found.classes.cast(pl.String).gather(classes),
         "n": n.sum(axis=1)[workers, classes],
-        "high_group": names.gather(high.tolist()), "low_group": names.gather(low.tolist()),
+        "high_group": names.gather(high), "low_group": names.gather(low),
         "gap": mine[row, high] - mine[row, low],
         "gap_raw": raw[workers, high, classes] - raw[workers, low, classes],
         "p": p[workers], "q": q[workers],

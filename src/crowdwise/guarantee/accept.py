@@ -199,7 +199,7 @@ def _made(
         promise=promise(terms, per), error=terms.error, risk=terms.risk, of=terms.of, guarantee=terms.guarantee,
         per=per, n_tasks=len(found), n_accepted=int(taken.sum()), n_gold=len(gold), parts=parts, sampling=how,
         looks=terms.looks, look=terms.look, method=found.who, judges=found.judges,
-        gold_hash=fingerprint(found.tasks.gather(gold.task.tolist())), task_hash=fingerprint(found.tasks),
+        gold_hash=fingerprint(found.tasks.gather(gold.task)), task_hash=fingerprint(found.tasks),
         made=made or date.today().isoformat(), version=versions()["crowdwise"],
         classes=[str(name) for name in found.classes.to_list()], batch=batch_of(found), checks=checks, notes=notes,
     )  # fmt: skip
@@ -208,22 +208,20 @@ def _made(
 
 def tables(found: Verdicts, taken: Mask, gold: Gold | None = None) -> tuple[pl.DataFrame, pl.DataFrame]:
     """(accepted, ask). Checked tasks have people's label and need not be asked again."""
-    label, by = found.label.copy(), np.where(taken, "verdict", "")
+    label, by = found.label.copy(), np.where(taken, 1, 0)
     if gold is not None:
-        label[gold.task], by[gold.task] = gold.label, "gold"
-    done = np.flatnonzero(by != "")
+        label[gold.task], by[gold.task] = gold.label, 2
+    done = np.flatnonzero(by)
     names = found.classes.cast(pl.String)
     accepted = pl.DataFrame({
-        "task": found.tasks.gather(done.tolist()), "label": names.gather(label[done].tolist()),
-        "confidence": found.confidence[done], "by": by[done],
+        "task": found.tasks.gather(done), "label": names.gather(label[done]), "confidence": found.confidence[done],
+        "by": pl.Series(["", "verdict", "gold"]).gather(by[done]),
     })  # fmt: skip
-    left = np.flatnonzero(by == "")
+    left = np.flatnonzero(by == 0)
     left = left[np.lexsort((left, found.confidence[left], found.said[left]))]  # nobody's first, then the least sure
     said = np.minimum(found.label[left], len(names) - 1) if len(names) else left
-    shown = names.gather(said.tolist()).set(pl.Series(~found.said[left]), None) if len(names) else names
-    ask = pl.DataFrame(
-        {"task": found.tasks.gather(left.tolist()), "verdict": shown, "confidence": found.confidence[left]}
-    )
+    shown = names.gather(said).set(pl.Series(~found.said[left]), None) if len(names) else names
+    ask = pl.DataFrame({"task": found.tasks.gather(left), "verdict": shown, "confidence": found.confidence[left]})
     return accepted, ask
 
 

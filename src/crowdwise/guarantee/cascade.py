@@ -83,7 +83,7 @@ def cascade(
     how, sample, _ = settle(sampling, sample, first)
     if how == "random":
         check_random(sample, first)
-    fit = hashed(first.tasks.gather(sample.task.tolist()), seed) < FIT
+    fit = hashed(first.tasks.gather(sample.task), seed) < FIT
     if fit.sum() < LEAST:
         raise DataError(f"{len(sample)} gold labels are too few for a cascade; a quarter of them must be {LEAST}")
     sure = [_calibrated(found, sample.take(fit)) for found in (first, second)]

@@ -144,8 +144,8 @@ class Certificate:
 
 def batch_of(found: Verdicts) -> dict[str, list[float]]:
     """What the certified batch looked like, to know it again: counts of verdicts, and of confidences in bins."""
-    said = found.confidence[found.said]
-    edges = np.unique(np.quantile(said, np.linspace(0, 1, BINS + 1)[1:-1])) if len(said) else np.empty(0)
+    said = np.sort(found.confidence[found.said])
+    edges = np.unique(said[np.arange(1, BINS) * len(said) // BINS]) if len(said) else np.empty(0)
     return {
         "verdicts": np.bincount(found.label, minlength=len(found.classes) + 1).tolist(),
         "edges": edges.tolist(),
@@ -155,5 +155,6 @@ def batch_of(found: Verdicts) -> dict[str, list[float]]:
 
 def binned(values: npt.NDArray[np.float64], edges: npt.NDArray[np.float64]) -> npt.NDArray[np.int64]:
     """Counts below, at and between the edges: a value that equals an edge has a bin of its own."""
-    place = np.searchsorted(edges, values, side="left") + np.searchsorted(edges, values, side="right")
-    return np.bincount(place, minlength=2 * len(edges) + 1)
+    up = np.sort(values)
+    cuts = np.stack([np.searchsorted(up, edges, side=side) for side in ("left", "right")], axis=1).ravel()
+    return np.diff(cuts, prepend=0, append=len(up)).astype(np.int64)

@@ -133,8 +133,8 @@ def read_gold(path: str | Path, columns: Any = None, missing: Any = ()) -> pl.Da
 
 def fingerprint(names: pl.Series) -> str:
     """A hash of ids, whatever their order."""
-    text = "\n".join(sorted(names.cast(pl.String).to_list()))
-    return hashlib.sha256(text.encode()).hexdigest()[:16]
+    text = names.cast(pl.String).sort().str.join("\n")[0]
+    return hashlib.sha256(str(text).encode()).hexdigest()[:16]
 
 
 def hashed(names: pl.Series, seed: int) -> F8:

@@ -79,7 +79,7 @@ def draw(given: Any, n: int, *, seed: int = 0, design: str = "random") -> Draw:
         pi = np.minimum(1.0, n * use / use.sum())
         chosen = rng.permutation(np.flatnonzero(rng.random(len(places)) < pi))
         picked, chance = places[chosen], pi[chosen].tolist()
-    tasks = found.tasks.gather(picked.tolist()).to_list()
+    tasks = found.tasks.gather(picked).to_list()
     return Draw(tasks, seed, len(found), fingerprint(found.tasks), design, chance)
 
 

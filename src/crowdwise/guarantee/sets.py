@@ -42,7 +42,7 @@ class LabelSets:
         names = self.classes.cast(pl.String).to_list()
         sets, place = np.unique(self.inside, axis=0, return_inverse=True)
         texts = ["|".join(name for name, there in zip(names, row, strict=True) if there) for row in sets]
-        labels = pl.Series("labels", texts).gather(np.ravel(place).tolist())
+        labels = pl.Series("labels", texts).gather(np.ravel(place))
         return pl.DataFrame({"task": self.tasks, "labels": labels, "size": self.inside.sum(axis=1)})
 
 
