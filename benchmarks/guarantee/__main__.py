@@ -1,4 +1,4 @@
-"""python -m benchmarks.guarantee: promises held against planted and real truth. Writes docs/benchmarks/guarantee.md."""
+"""python -m benchmarks.guarantee: promises against planted and real truth. Writes docs/benchmarks/guarantee.md."""
 
 from __future__ import annotations
 
@@ -10,8 +10,8 @@ from . import cascades, coverage, peer, promise, refusal, saved, sets, speed
 
 PAGE = DOCS / "guarantee.md"
 HEAD = (
-    "# Guarantees: estimate, accept, label sets\n\nEvery figure here was printed by the command above its table. How it "
-    "works: [guarantees](../guarantee.md).\n"
+    "# Guarantees: estimate, accept, label sets\n\nEvery figure here was printed by the command above its table. How "
+    "it works: [guarantees](../guarantee.md).\n"
 )
 
 
@@ -28,7 +28,7 @@ def coverage_section() -> str:
     more = figures(["", "coverage of every class", "width / gold alone"], coverage.many_classes_row())
     ratings = figures(["", "regression estimator", "PPI++"], coverage.rating_rows())
     return (
-        f"Coverage / mean width of 95 % intervals of a share, {coverage.TASKS:,} tasks, {coverage.RUNS:,} runs, seeded. "
+        f"Coverage / mean width of 95 % intervals of a share, {coverage.TASKS:,} tasks, {coverage.RUNS:,} runs. "
         "These: the share among these tasks; new: the probability behind them. PPI++ is ppi-python's estimator (see "
         f"below). The last column is double, new, against PPI++.\n\n{table}\n\n{more}\n\n{ratings}"
     )
@@ -50,9 +50,9 @@ def saved_section() -> str:
         "labels saved",
     ]
     return (
-        f"Shares of classes from {saved.GOLD} gold labels (the set's truth) and a verdict on every task: one random label "
-        f"of the crowd, or Dawid-Skene's. {saved.RUNS:,} draws of the gold. Labels saved: (width of the gold alone for "
-        f"the same tasks / width)², mean over draws and classes.\n\n{figures(header, saved.saved_rows())}"
+        f"Shares of classes from {saved.GOLD} gold labels (the set's truth) and a verdict on every task: one random "
+        f"label of the crowd, or Dawid-Skene's. {saved.RUNS:,} draws of the gold. Labels saved: (width of the gold "
+        f"alone for the same tasks / width)², mean over draws and classes.\n\n{figures(header, saved.saved_rows())}"
     )
 
 
@@ -74,9 +74,9 @@ def promise_section() -> str:
     return (
         "`accept` at risk 10 %: share of runs in which more than the promised share of accepted, unchecked tasks is "
         "wrong, and share of tasks accepted. Naive: the largest set with at most that share wrong in the gold.\n\n"
-        f"Planted, error 5 %, {promise.RUNS:,} runs.\n\n{planted}\n\nReal crowds, {promise.REAL_RUNS} draws of the gold; "
-        f"Dawid-Skene with smoothing 1, and the default method.\n\n{real}\n\nErrors among all tasks, planted (72 % "
-        f"acceptable).\n\n{other}\n\n{looks}"
+        f"Planted, error 5 %, {promise.RUNS:,} runs.\n\n{planted}\n\nReal crowds, {promise.REAL_RUNS} draws of the "
+        f"gold; Dawid-Skene with smoothing 1, and the default method.\n\n{real}\n\nErrors among all tasks, planted "
+        f"(72 % acceptable).\n\n{other}\n\n{looks}"
     )
 
 
@@ -92,7 +92,8 @@ def cascade_section() -> str:
     header = ["prices, errors, error asked for, gold", "cheap alone", "strong alone", "cascade", "broken"]
     return (
         "Cost a task of three ways to labels (prices of a cheap verdict, a strong verdict, a person's label); broken: "
-        f"share of {cascades.RUNS} runs in which the cheapest way broke its promise.\n\n{figures(header, cascades.cascade_rows())}"
+        f"share of {cascades.RUNS} runs in which the cheapest way broke its promise.\n\n"
+        f"{figures(header, cascades.cascade_rows())}"
     )
 
 

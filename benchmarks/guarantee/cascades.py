@@ -1,4 +1,4 @@
-"""A cheap and a strong judge: what labels cost with each alone and with both in a row, and whether the promise holds."""
+"""A cheap and a strong judge: what labels cost with each alone and with both, and whether the promise holds."""
 
 from __future__ import annotations
 

@@ -3,20 +3,21 @@
 from __future__ import annotations
 
 import numpy as np
+import polars as pl
 
-import crowdwise as cw
 from crowdwise.core.errors import DataError
 from crowdwise.guarantee.gold import Gold
 from crowdwise.guarantee.sampling import check_random
-from crowdwise.guarantee.verdicts import Verdicts, verdicts
+from crowdwise.guarantee.verdicts import Verdicts
+from crowdwise.maths.guarantee import double
+
+from .coverage import SCORE, counts
 
 RUNS, TASKS, GOLD = 1000, 3000, 150
 
 
 def world(rng: np.random.Generator) -> tuple[Verdicts, np.ndarray]:
     """One judge of an imbalanced question: confidence tells where it errs."""
-    import polars as pl
-
     truth = (rng.random(TASKS) < 0.2).astype(np.int64)
     sure = rng.beta(5, 1.2, TASKS)
     right = rng.random(TASKS) < 0.5 + 0.5 * sure
@@ -60,12 +61,5 @@ def refusal_rows(runs: int = RUNS) -> list[list[str]]:
 
 
 def _covers(found: Verdicts, truth: np.ndarray, gold: np.ndarray, rng: np.random.Generator) -> bool:
-    from crowdwise.maths.guarantee import double
-
-    from .coverage import SCORE, counts
-
     low, high = double.central(double.draws(*counts(truth, found.label, gold), SCORE, rng, size=1000), 0.95)
     return bool(low <= truth.mean() <= high)
-
-
-__all__ = ["cw", "refusal_rows", "verdicts"]

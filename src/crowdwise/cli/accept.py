@@ -162,15 +162,14 @@ def _certify(
 
 def _look(given: Taken, folder: Path | None, looks: int, force: bool) -> tuple[int, bool]:
     """(which look at the gold this is, whether an earlier certificate is replaced by it)."""
-    from ..core.vocabulary import as_series
     from ..guarantee.certificate import Certificate
-    from ..guarantee.gold import fingerprint
+    from ..guarantee.gold import fingerprint, gold_tasks
 
     path = None if folder is None else folder / CERTIFICATE
     if path is None or not path.is_file():
         return 1, False
     before: Certificate = Certificate.load(path)
-    same = before.gold_hash == fingerprint(as_series(given.gold["task"], "task"))
+    same = before.gold_hash == fingerprint(gold_tasks(given.gold))
     if before.task_hash != fingerprint(given.result.tasks) or same:
         return before.look if same and before.look <= looks else 1, force
     if before.looks != looks:

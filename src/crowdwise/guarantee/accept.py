@@ -16,7 +16,7 @@ from ..core.votes import Votes
 from ..maths.guarantee import walk as walks
 from ..maths.guarantee.needed import no_error_seen
 from .certificate import Certificate, Part, Rung, batch_of
-from .gold import Gold, fingerprint, not_used_to_fit, place
+from .gold import Gold, fingerprint, gold_tasks, not_used_to_fit, place
 from .refit import split_fit
 from .sampling import check_random, settle
 from .verdicts import Verdicts, verdicts
@@ -103,6 +103,7 @@ def accept(
     True
     """
     terms = Terms(error, risk, of, guarantee, looks, look)
+    given_hash = fingerprint(gold_tasks(gold))
     if fit_share is not None:
         given, gold = split_fit(given, votes, gold, fit_share, seed)
     votes = given if isinstance(given, Votes) else votes
@@ -114,13 +115,20 @@ def accept(
     how, sample, notes = settle(sampling, sample, found)
     if how not in ("random", "random, drawn"):
         raise ParameterError(f"a promise needs gold that was drawn at random, not {how}; draw it with --draw")
-    free = found.said if found.told is None else found.said & ~found.told
-    sample = sample.take(free[sample.task])
     checks = check_random(sample, found) if how == "random" else {}
-    parts, taken = _parts(per, sample, found, free, terms)
+    free = found.said if found.told is None else found.said & ~found.told
+    used = sample.take(free[sample.task])
+    parts, taken = _parts(per, used, found, free, terms)
     _enough(parts, terms)
     title = None if per is None else per if isinstance(per, str) else "group"
-    return _made(parts, taken, sample, found, terms, title, how, checks, notes, made)
+    certificate = Certificate(
+        promise=promise(terms, title), error=terms.error, risk=terms.risk, of=terms.of, guarantee=terms.guarantee,
+        per=title, n_tasks=len(found), n_accepted=int(taken.sum()), n_gold=len(used), parts=parts, sampling=how,
+        looks=terms.looks, look=terms.look, method=found.who, judges=found.judges, gold_hash=given_hash,
+        task_hash=fingerprint(found.tasks), made=made or date.today().isoformat(), version=versions()["crowdwise"],
+        classes=[str(name) for name in found.classes.to_list()], batch=batch_of(found), checks=checks, notes=notes,
+    )  # fmt: skip
+    return Acceptance(*tables(found, taken, sample), certificate)
 
 
 def wrong_of(gold: Gold, found: Verdicts) -> Mask:
@@ -191,31 +199,18 @@ def _enough(parts: list[Part], terms: Terms) -> None:
     )
 
 
-def _made(
-    parts: list[Part], taken: Mask, gold: Gold, found: Verdicts, terms: Terms, per: str | None, how: str,
-    checks: dict[str, float], notes: list[str], made: str | None,
-) -> Acceptance:  # fmt: skip
-    certificate = Certificate(
-        promise=promise(terms, per), error=terms.error, risk=terms.risk, of=terms.of, guarantee=terms.guarantee,
-        per=per, n_tasks=len(found), n_accepted=int(taken.sum()), n_gold=len(gold), parts=parts, sampling=how,
-        looks=terms.looks, look=terms.look, method=found.who, judges=found.judges,
-        gold_hash=fingerprint(found.tasks.gather(gold.task)), task_hash=fingerprint(found.tasks),
-        made=made or date.today().isoformat(), version=versions()["crowdwise"],
-        classes=[str(name) for name in found.classes.to_list()], batch=batch_of(found), checks=checks, notes=notes,
-    )  # fmt: skip
-    return Acceptance(*tables(found, taken, gold), certificate)
-
-
 def tables(found: Verdicts, taken: Mask, gold: Gold | None = None) -> tuple[pl.DataFrame, pl.DataFrame]:
     """(accepted, ask). Checked tasks have people's label and need not be asked again."""
     label, by = found.label.copy(), np.where(taken, 1, 0)
+    if found.told is not None:  # known to the fit: nobody need be asked
+        by[found.told & found.said] = 3
     if gold is not None:
         label[gold.task], by[gold.task] = gold.label, 2
     done = np.flatnonzero(by)
     names = found.classes.cast(pl.String)
     accepted = pl.DataFrame({
         "task": found.tasks.gather(done), "label": names.gather(label[done]), "confidence": found.confidence[done],
-        "by": pl.Series(["", "verdict", "gold"]).gather(by[done]),
+        "by": pl.Series(["", "verdict", "gold", "fit"]).gather(by[done]),
     })  # fmt: skip
     left = np.flatnonzero(by == 0)
     left = left[np.lexsort((left, found.confidence[left], found.said[left]))]  # nobody's first, then the least sure

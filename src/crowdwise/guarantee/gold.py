@@ -131,6 +131,12 @@ def read_gold(path: str | Path, columns: Any = None, missing: Any = ()) -> pl.Da
     return truth.join(full, on="task", how="left", maintain_order="left")
 
 
+def gold_tasks(gold: Any) -> pl.Series:
+    """The names of the tasks in a mapping or table of gold."""
+    names = as_series(gold.keys() if isinstance(gold, dict) else to_polars(gold)["task"], "task")
+    return names.cast(pl.String).unique()
+
+
 def fingerprint(names: pl.Series) -> str:
     """A hash of ids, whatever their order."""
     text = names.cast(pl.String).sort().str.join("\n")[0]

@@ -129,7 +129,14 @@ def _drawn(record: Draw, gold: Gold, found: Verdicts) -> tuple[str, Gold, list[s
 
 
 def check_random(gold: Gold, found: Verdicts, *, within: bool = False) -> dict[str, float]:
-    """p-values of the gold being like the rest; an error where they refute it (Holm, 1 %)."""
+    """p-values of the gold being like the rest; an error where they refute it (Holm, 1 %).
+
+    Tasks whose gold made the verdicts are no part of the rest.
+    """
+    if found.told is not None and found.told.any():
+        left = ~found.told
+        gold, found = gold.take(left[gold.task]), found.keep(left)
+        gold = Gold((np.cumsum(left) - 1)[gold.task], gold.label, gold.value, gold.chance)
     mine = np.zeros(len(found), dtype=bool)
     mine[gold.task] = True
     if mine.all() or not mine.any():
