@@ -99,8 +99,8 @@ def test_gold_that_is_not_random(fails, folder, tmp_path):
     asked = ("estimate", folder / "votes.csv", "--gold", path, "--of", "share:toxic")
     fails(
         *asked, "--sampling", "random",
-        words='the gold sample is not random: it holds | % of verdict | , the tasks | give --sampling weights or by-truth, '
-        "or draw gold with --draw",
+        words="the gold sample is not random: it holds | % of verdict | , the tasks | give --sampling weights or "
+        "by-truth, or draw gold with --draw",
     )  # fmt: skip
     fails(*asked, words="nobody says how the gold was drawn")
     fails(*asked, "--sampling", "weights", words="column probability")
@@ -201,8 +201,8 @@ def test_more_gold_is_needed(fails, folder, tmp_path):
     path = gold_file(tmp_path / "few.csv", some(truth_of(folder), 150))
     fails(
         "accept", folder / "votes.csv", "--gold", path, "--error", ".01",
-        words="an error of 1 % needs at least 230 gold labels in the accepted region, there are 150; ask for --error .02 "
-        "or plan with --plan",
+        words="an error of 1 % needs at least 230 gold labels in the accepted region, there are 150; ask for "
+        "--error .02 or plan with --plan",
     )  # fmt: skip
 
 
@@ -270,7 +270,7 @@ def test_a_certificate_is_used_again(crowdwise_cli, fails, folder, run, tmp_path
     assert crowdwise_cli("accept", run, "--gold", folder / "gold.csv", "--error", ".1")[0] == 0
     same, _ = judged(n=1200, error=0.1, seed=9)
     same.to_frame().write_csv(tmp_path / "next.csv")
-    code, out, err = crowdwise_cli(
+    code, _, err = crowdwise_cli(
         "accept", tmp_path / "next.csv", "--certificate", run / "certificate.json", "-o", tmp_path / "next"
     )
     assert code == 0
@@ -306,7 +306,7 @@ def test_fair_prints_and_writes_all_gaps(crowdwise_cli, folder, tmp_path):
 
 
 def test_fair_without_gold_says_what_it_cannot_know(crowdwise_cli, fails, folder, run):
-    code, out, err = crowdwise_cli("fair", run, "--groups", "topic")
+    code, _, err = crowdwise_cli("fair", run, "--groups", "topic")
     assert code == 0
     assert "lower bounds" in err
     fails("fair", run, words="fair needs --groups")
