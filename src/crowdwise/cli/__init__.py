@@ -15,14 +15,11 @@ import typer
 from .. import __version__
 from ..core.errors import CrowdwiseError, CrowdwiseWarning
 from . import (
-    accept,
     aggregate,
     compare,
     convert,
     demo,
-    estimate,
     evaluate,
-    fair,
     inspect,
     methods,
     predict,
@@ -32,6 +29,7 @@ from . import (
     train,
     workers,
 )
+from .guarantee import accept, estimate, fair
 from .terminal import clean
 
 app = typer.Typer(

@@ -8,11 +8,11 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
-from ..core.errors import ParameterError
-from .guarded import Given, recorded, takes
-from .options import Force, Gold, GoldColumns, Json, Method, Params, Seed
-from .terminal import naming, print_json, print_table, say
-from .vote_options import USUAL, Asked, reads_votes
+from ...core.errors import ParameterError
+from ..options import Force, Gold, GoldColumns, Json, Method, Params, Seed
+from ..terminal import naming, print_json, print_table, say
+from ..vote_options import USUAL, Asked, reads_votes
+from .given import Given, recorded, takes
 
 if TYPE_CHECKING:
     import polars as pl
@@ -87,9 +87,9 @@ def fair(
 
     Shares of labels need no gold; recall, false rate and accuracy do. labels_fair.csv never replaces labels.csv.
     """
-    from ..fair.study import fairness
-    from ..io.beside import refuse_to_overwrite
-    from ..io.csv.folder import write_tables
+    from ...fair.study import fairness
+    from ...io.beside import refuse_to_overwrite
+    from ...io.csv.folder import write_tables
 
     if groups is None:
         raise ParameterError("fair needs --groups: a table task,group, or the name of a column about the tasks")
@@ -158,8 +158,8 @@ def grouped(text: str, column: str | None, key: str) -> Any:
     """A table of groups from a file, or the name of a column."""
     import polars as pl
 
-    from ..core.errors import DataError
-    from ..io.tables import open_table
+    from ...core.errors import DataError
+    from ...io.tables import open_table
 
     if not Path(text).is_file():
         if any(text.endswith(end) for end in (".csv", ".tsv", ".jsonl", ".parquet", ".xlsx")):

@@ -8,10 +8,10 @@ from typing import Annotated
 
 import typer
 
-from .guarded import FitShare, Given, recorded, saved_figure, takes
-from .options import Force, Gold, GoldColumns, Json, Method, Params, Seed
-from .terminal import naming, print_json, print_table, say
-from .vote_options import USUAL, Asked, reads_votes
+from ..options import Force, Gold, GoldColumns, Json, Method, Params, Seed
+from ..terminal import naming, print_json, print_table, say
+from ..vote_options import USUAL, Asked, reads_votes
+from .given import FitShare, Given, recorded, saved_figure, takes
 
 
 class Sampling(StrEnum):
@@ -87,7 +87,7 @@ def estimate(
     Verdicts say something of every task, gold (drawn at random) says how wrong they are. Given a run folder, its labels
     are the verdicts; of a file with one judge that judge's, of several workers the default method's.
     """
-    from ..guarantee.estimate import estimate as work_out
+    from ...guarantee.estimate import estimate as work_out
 
     given = takes(votes, method, param, gold, gold_columns, asked, seed)
     told = sampling.value if sampling is not None else recorded(votes)

@@ -8,15 +8,15 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
-from ..core.errors import DataError, ParameterError
-from .accept_shown import planned, shown, shown_cascade
-from .guarded import CERTIFICATE, DRAW, FitShare, Given, Taken, recorded, takes
-from .options import Force, Gold, GoldColumns, Json, Method, Params, Seed
-from .terminal import naming, print_json, say
-from .vote_options import USUAL, Asked, reads_votes
+from ...core.errors import DataError, ParameterError
+from ..options import Force, Gold, GoldColumns, Json, Method, Params, Seed
+from ..terminal import naming, print_json, say
+from ..vote_options import USUAL, Asked, reads_votes
+from .given import CERTIFICATE, DRAW, FitShare, Given, Taken, recorded, takes
+from .shown import planned, shown, shown_cascade
 
 if TYPE_CHECKING:
-    from ..guarantee.certificate import Certificate
+    from ...guarantee.certificate import Certificate
 
 FILES = ("accepted.csv", "ask.csv", CERTIFICATE)
 
@@ -148,7 +148,7 @@ def _certify(
     given: Taken, told: dict[str, Any], fit_share: float | None, votes: str, seed: int, folder: Path | None,
     force: bool, json: bool,
 ) -> None:  # fmt: skip
-    from ..guarantee.accept import accept as work_out
+    from ...guarantee.accept import accept as work_out
 
     look, known = _look(given, folder, told["looks"], force)
     sampling = recorded(votes) or "random"
@@ -162,8 +162,8 @@ def _certify(
 
 def _look(given: Taken, folder: Path | None, looks: int, force: bool) -> tuple[int, bool]:
     """(which look at the gold this is, whether an earlier certificate is replaced by it)."""
-    from ..guarantee.certificate import Certificate
-    from ..guarantee.gold import fingerprint, gold_tasks
+    from ...guarantee.certificate import Certificate
+    from ...guarantee.gold import fingerprint, gold_tasks
 
     path = None if folder is None else folder / CERTIFICATE
     if path is None or not path.is_file():
@@ -181,10 +181,10 @@ def _look(given: Taken, folder: Path | None, looks: int, force: bool) -> tuple[i
 
 
 def _draw(given: Taken, n: int, seed: int, design: str, folder: Path | None, force: bool) -> None:
-    from ..guarantee.sampling import draw
-    from ..guarantee.verdicts import verdicts
-    from ..io.beside import refuse_to_overwrite
-    from ..io.csv.folder import write_tables
+    from ...guarantee.sampling import draw
+    from ...guarantee.verdicts import verdicts
+    from ...io.beside import refuse_to_overwrite
+    from ...io.csv.folder import write_tables
 
     if folder is None:
         raise ParameterError("--draw records the draw: name a run folder, or a folder with -o")
@@ -196,8 +196,8 @@ def _draw(given: Taken, n: int, seed: int, design: str, folder: Path | None, for
 
 
 def _again(given: Taken, path: Path, folder: Path | None, force: bool, json: bool) -> None:
-    from ..guarantee.accept import apply
-    from ..guarantee.certificate import Certificate
+    from ...guarantee.accept import apply
+    from ...guarantee.certificate import Certificate
 
     old: Certificate = Certificate.load(path)
     found = apply(old, given.result, given.votes)
@@ -206,9 +206,9 @@ def _again(given: Taken, path: Path, folder: Path | None, force: bool, json: boo
 
 
 def _write(found: Any, folder: Path | None, force: bool, certificate: bool = True) -> None:
-    from ..core.errors import unwritable
-    from ..io.beside import refuse_to_overwrite
-    from ..io.csv.folder import write_tables
+    from ...core.errors import unwritable
+    from ...io.beside import refuse_to_overwrite
+    from ...io.csv.folder import write_tables
 
     if folder is None:
         return
@@ -224,8 +224,8 @@ def _write(found: Any, folder: Path | None, force: bool, certificate: bool = Tru
 def _sets(
     given: Taken, error: float, per: str | None, votes: str, seed: int, folder: Path | None, force: bool, json: bool
 ) -> None:
-    from ..guarantee.sets import label_sets
-    from ..io.csv.folder import write_tables
+    from ...guarantee.sets import label_sets
+    from ...io.csv.folder import write_tables
 
     found = label_sets(
         given.result, gold=given.gold, error=error, per=per, sampling=recorded(votes) or "random", votes=given.votes,

@@ -8,12 +8,12 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
-from .loading import checked_method, chosen_method, is_run, with_classes_of
-from .terminal import naming, progress, say, tell_ledger
-from .vote_options import Asked
+from ..loading import checked_method, chosen_method, is_run, with_classes_of
+from ..terminal import naming, progress, say, tell_ledger
+from ..vote_options import Asked
 
 if TYPE_CHECKING:
-    from ..guarantee.figure import Figure
+    from ...guarantee.figure import Figure
 
 DRAW, CERTIFICATE, ESTIMATES = "draw.json", "certificate.json", "estimates.json"
 
@@ -50,8 +50,8 @@ def takes(
     """From a run folder, or from a file: one judge's own verdicts, else the method fitted without gold."""
     from dataclasses import replace
 
-    from ..io.about import with_about
-    from ..io.run_folder import Run
+    from ...io.about import with_about
+    from ...io.run_folder import Run
 
     known = _gold(gold, columns, asked)
     if is_run(votes, asked):
@@ -79,8 +79,8 @@ def takes(
 
 
 def _gold(path: Path | None, columns: str | None, asked: Asked) -> Any:
-    from ..core.intake.columns import TRUTH_OPTION, parse_columns
-    from ..guarantee.gold import read_gold
+    from ...core.intake.columns import TRUTH_OPTION, parse_columns
+    from ...guarantee.gold import read_gold
 
     if path is None:
         return None
@@ -89,7 +89,7 @@ def _gold(path: Path | None, columns: str | None, asked: Asked) -> Any:
 
 def recorded(votes: str) -> Any:
     """The draw that is recorded in a run folder, if there is one."""
-    from ..guarantee.sampling import Draw
+    from ...guarantee.sampling import Draw
 
     path = Path(votes) / DRAW
     return Draw.load(path) if path.is_file() else None
@@ -99,7 +99,7 @@ def saved_figure(folder: Path, figure: Figure, force: bool) -> None:
     """Add a figure to estimates.json; one of the same name is replaced only with --force."""
     import json
 
-    from ..core.errors import DataError, unwritable
+    from ...core.errors import DataError, unwritable
 
     path = folder / ESTIMATES
     try:

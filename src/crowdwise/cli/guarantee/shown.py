@@ -7,9 +7,9 @@ from typing import Any
 
 import typer
 
-from ..core.errors import ParameterError
-from .guarded import Taken
-from .terminal import print_json, print_table, say
+from ...core.errors import ParameterError
+from ..terminal import print_json, print_table, say
+from .given import Taken
 
 # Rungs that are shown: about so many.
 RUNGS = 10
@@ -64,7 +64,7 @@ def _why(certificate: Any) -> str:
 
 def planned(given: Taken, told: dict[str, Any], prices: str | None, json: bool) -> None:
     """The gold that is needed."""
-    from ..guarantee.plan import plan
+    from ...guarantee.plan import plan
 
     found = plan(given.result, votes=given.votes, prices=None if prices is None else parsed(prices), **told)
     if json:
@@ -105,9 +105,9 @@ def shown_cascade(
     force: bool, json: bool,
 ) -> None:  # fmt: skip
     """Three ways to label everything, priced."""
-    from ..guarantee.cascade import cascade
-    from ..guarantee.verdicts import verdicts
-    from ..io.csv.folder import write_tables
+    from ...guarantee.cascade import cascade
+    from ...guarantee.verdicts import verdicts
+    from ...io.csv.folder import write_tables
 
     try:
         three = tuple(float(part) for part in (prices or "").split(","))
