@@ -40,12 +40,16 @@ def best_strength(counts: F8, crowd: F8) -> float:
     """The strength under which each group's counts are most probable, given the other groups."""
     from scipy.special import gammaln
 
-    others = pooled_rows(counts.sum(axis=1, keepdims=True) - counts, crowd)
-    n = counts.sum(axis=-1)
-    evidence = [
-        float((gammaln(s) - gammaln(n + s) + (gammaln(counts + s * others) - gammaln(s * others)).sum(axis=-1)).sum())
-        for s in STRENGTHS
-    ]
+    elsewhere = counts.sum(axis=1, keepdims=True) - counts
+    others, n = pooled_rows(elsewhere, crowd), counts.sum(axis=-1)
+    # The other groups' row is known from so many counts only: a worker who is the same everywhere is no closer to it.
+    known = elsewhere.sum(axis=-1) + TO_CROWD
+    evidence = []
+    for strength in STRENGTHS:
+        s = 1 / (1 / strength + 1 / known)
+        prior = s[..., None] * others
+        inside = (gammaln(counts + prior) - gammaln(prior)).sum(axis=-1)
+        evidence.append(float((gammaln(s) - gammaln(n + s) + inside).sum()))
     return STRENGTHS[int(np.argmax(evidence))]
 
 
