@@ -40,4 +40,5 @@ EXPERIMENTS: dict[str, str] = {
     "tutorial_coin_planted": "tutorial_outliers:Planted",
     "tutorial_coin_images": "tutorial_outliers:Sheet",
     "tutorial_identifiability": "tutorial_identifiability:Identifiable",
+    "tutorial_fairness": "tutorial_fairness:Fairness",
 }

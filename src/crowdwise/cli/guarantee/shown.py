@@ -53,12 +53,13 @@ def shown(found: Any, folder: Path | None, json: bool) -> None:
 
 
 def _why(certificate: Any) -> str:
-    top = certificate.parts[0].top if certificate.parts else None
-    if top is None:
-        return "no gold is among the most confident tasks"
+    part = certificate.parts[0] if certificate.parts else None
+    if part is None or part.start < 0:
+        return "there is too little gold among the most confident tasks"
+    first = part.ladder[part.start]
     return (
-        f"of {top.checked} gold labels among the {top.size:,} most confident tasks {top.wrong} are wrong, and the "
-        "first rung of the ladder fails"
+        f"of {first.checked} gold labels among the {first.size:,} most confident tasks {first.wrong} are wrong, which "
+        f"does not show an error below {100 * certificate.error:g} %"
     )
 
 
