@@ -41,8 +41,9 @@ def cascade_rows(runs: int = RUNS) -> list[list[str]]:
         for run in range(runs):
             truth = (rng.random(TASKS) < 0.4).astype(np.int64)
             both = [judge(truth, error, rng) for error in errors]
-            gold = {int(t): ("fine", "toxic")[truth[t]] for t in rng.permutation(TASKS)[:n]}
-            found = cw.cascade(*both, gold=gold, prices=prices, error=alpha, seed=run)
+            drawn = cw.draw(both[0], n, seed=run)
+            gold = {t: ("fine", "toxic")[truth[t]] for t in drawn.tasks}
+            found = cw.cascade(*both, gold=gold, prices=prices, error=alpha, sampling=drawn, seed=run)
             costs.append([way.cost for way in found.ways])
             unseen = found.table.filter(pl.col("by").is_in(["cheap", "strong"]))
             wrong = unseen["label"].to_numpy() != np.array(["fine", "toxic"])[truth[unseen["task"].to_numpy()]]
