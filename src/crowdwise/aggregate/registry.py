@@ -16,6 +16,8 @@ from .cards.card import Card
 from .cards.classes import CLASSES
 from .cards.learners import LEARNERS
 from .cards.numbers import NUMBERS
+from .cards.probabilities import PROBABILITIES
+from .cards.sets import SETS
 
 __all__ = [
     "CARDS",
@@ -35,7 +37,12 @@ __all__ = [
 DEFAULT = "committee"
 # Methods for classes, under the name that they always had; all of them are in CARDS.
 METHODS = CLASSES
-CARDS: dict[str, Card] = {**CLASSES, **NUMBERS}
+CARDS: dict[str, Card] = {
+    **CLASSES,
+    **NUMBERS,
+    **PROBABILITIES,
+    **SETS,
+}
 
 
 def learner(name: str) -> Card:
