@@ -6,7 +6,7 @@ import argparse
 
 from .. import DOCS
 from ..markdown import figures, write_section
-from . import cascades, coverage, peer, promise, refusal, saved, sets, speed
+from . import cascades, coverage, judges, peer, promise, refusal, saved, sets, speed
 
 PAGE = DOCS / "guarantee.md"
 HEAD = (
@@ -80,6 +80,14 @@ def promise_section() -> str:
     )
 
 
+def judges_section() -> str:
+    header = ["judges_llmbar", "wrong in all", "broken", "accepted", "naive: broken", "naive: accepted"]
+    return (
+        f"25 language models judge 419 pairs; `accept` at risk 10 % after a fit that itself needs gold, {judges.RUNS} "
+        f"draws of both golds.\n\n{figures(header, judges.judge_rows())}"
+    )
+
+
 def sets_section() -> str:
     header = ["set", "plain: coverage (worst class), size", "per class", "posterior's own 90 %"]
     return (
@@ -110,6 +118,7 @@ SECTIONS = {
     "saved": ("Labels saved on real crowds", saved_section),
     "refusal": ("Gold that is no random sample", refusal_section),
     "promise": ("Accepted tasks", promise_section),
+    "judges": ("Judges that are models", judges_section),
     "sets": ("Label sets", sets_section),
     "cascade": ("A cheap and a strong judge", cascade_section),
     "speed": ("Speed", speed_section),

@@ -33,11 +33,11 @@ def test_draws_lie_around_the_points():
 def test_one_difference_gets_its_plain_interval_and_many_get_wider_ones():
     rng = np.random.default_rng(0)
     drawn = rng.normal(size=(20_000, 10))
-    low, high = gaps.simultaneous(np.zeros(1), drawn[:, :1], 0.95)
+    low, high = gaps.simultaneous(drawn[:, :1], 0.95)
     assert high[0] == pytest.approx(1.96, abs=0.05)
-    low, high = gaps.simultaneous(np.zeros(10), drawn, 0.95)
+    low, high = gaps.simultaneous(drawn, 0.95)
     assert high.min() == pytest.approx(2.80, abs=0.07)
-    np.testing.assert_allclose(low, -high)
+    np.testing.assert_allclose(low, -high, atol=0.1)
 
 
 def test_the_permutation_test_of_one_class_is_fishers():

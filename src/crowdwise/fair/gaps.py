@@ -44,7 +44,7 @@ def gap_tables(of: Cells, level: float, new: bool, rng: np.random.Generator) -> 
     if len(index):
         m, c, a, b = index.T
         drawn_gaps = np.nan_to_num(drawn[:, m, c, a] - drawn[:, m, c, b])
-        low[there], high[there] = maths.simultaneous(point[m, c, a] - point[m, c, b], drawn_gaps, level)
+        low[there], high[there] = maths.simultaneous(drawn_gaps, level)
         one[:, there] = np.quantile(drawn_gaps, [(1 - level) / 2, (1 + level) / 2], axis=0)
     table = pl.DataFrame(rows, ["measure", "class", "group", "other", "gap"], orient="row", infer_schema_length=None)
     why = np.where(there, "", "too few gold labels")

@@ -74,15 +74,13 @@ def pairs(n: int) -> list[tuple[int, int]]:
     return [(a, b) for a in range(n) for b in range(a + 1, n)]
 
 
-def simultaneous(point: F8, drawn: F8, level: float) -> tuple[F8, F8]:
-    """(low, high) of many differences at once: point ± c·sd, c from the largest |t| of each draw.
-
-    point[difference], drawn[draw, difference]; a single difference gets its plain interval.
-    """
+def simultaneous(drawn: F8, level: float) -> tuple[F8, F8]:
+    """(low, high) of many differences at once, drawn[draw, difference]: mean ± c·sd, c from the largest |t| of each
+    draw; a single difference gets its plain interval."""
     centre, spread = drawn.mean(axis=0), drawn.std(axis=0)
     moving = spread > 1e-12
     if not moving.any():
-        return point.copy(), point.copy()
+        return centre, centre.copy()
     largest = (np.abs(drawn[:, moving] - centre[moving]) / spread[moving]).max(axis=1)
     wide = float(np.quantile(largest, level)) * spread
-    return point - wide, point + wide
+    return centre - wide, centre + wide
