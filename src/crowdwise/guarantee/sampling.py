@@ -173,7 +173,7 @@ def _refused(worst: str, p: float, inside: Any, outside: Any, found: Verdicts, m
     todo = "give --sampling weights or by-truth, or draw gold with --draw"
     if worst == "verdict" and found.value is None:
         share, all_share = inside / inside.sum(), (inside + outside) / (inside + outside).sum()
-        k = int(np.argmax(np.abs(share - all_share)))
+        k = int(np.argmax(share - all_share))  # what there is too much of
         name = found.classes[k] if k < len(found.classes) else "none"
         return (
             f'the gold sample is not random: it holds {100 * share[k]:.0f} % of verdict "{name}", the tasks '
