@@ -92,6 +92,15 @@ def test_the_gold_must_be_random_and_not_used():
     assert 150 < found.certificate.n_gold < 210
 
 
+def test_gold_that_made_a_temperature_is_not_gold_to_certify():
+    crowd = cw.simulate.scenario("one_coin", tasks=300, workers=8, classes=2, seed=1)
+    known = crowd.truth_table()
+    soft = cw.calibrate(cw.DawidSkene().fit(crowd.annotations), crowd.annotations, gold=known.head(100))
+    with pytest.raises(DataError, match="the same gold was used to fit"):
+        cw.accept(soft, gold=known.head(100), error=0.2)
+    assert cw.accept(soft, gold=known.tail(200), error=0.2).certificate.n_gold == 200
+
+
 def test_a_recorded_draw(tmp_path):
     drawn = cw.draw(VOTES, 200, seed=5)
     assert drawn == cw.draw(VOTES, 200, seed=5)
