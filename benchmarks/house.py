@@ -24,6 +24,7 @@ LAYERS = (
     ("guarantee",),
     ("fair",),
     ("audit", "simulate", "datasets"),
+    ("active",),
     ("learn",),
     ("plots", "report", "compat", "sklearn"),
     ("cli",),

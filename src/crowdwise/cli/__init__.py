@@ -30,6 +30,7 @@ from . import (
     workers,
 )
 from .guarantee import accept, estimate, fair
+from .live import next
 from .terminal import clean
 
 app = typer.Typer(
@@ -56,6 +57,7 @@ app.command("methods")(methods.methods)
 app.command("show")(show.show)
 app.command("workers")(workers.workers)
 app.command("report")(report.report)
+app.command("next")(next.next_)
 app.command("simulate")(simulate.simulate)
 app.command("convert")(convert.convert)
 

@@ -15,6 +15,7 @@ from ...core.vocabulary import quote
 from ..kind_of_columns import told_by_answers
 from ..sets.lists import as_list, lists
 from ..sources import Source
+from ..spans.bare import Bare
 
 Multiple = Literal["error", "join", "drop", "set"]
 # The kind of answers that hold several labels at once.
@@ -104,13 +105,14 @@ class Item:
 class Control:
     """Label Studio's name for a question, for the object that it is about, and for its kind of answer.
 
-    `joined`: whether a label may be several choices (see `Ask.multiple`).
+    `joined`: whether a label may be several choices (see `Ask.multiple`), `lists`: whether it is a JSON list of them.
     """
 
     from_name: str
     to_name: str = "text"
     kind: str = "choices"
     joined: bool = False
+    lists: bool = False
 
 
 @dataclass
@@ -165,6 +167,7 @@ class Rows:
         self._several = array("b")
         self._lists: dict[str | None, list[str]] = {}
         self._example = ""
+        self.bare = Bare()
         self.dropped: dict[str, int] = {}
         self.gold: dict[str, str] = {}
         self.gold_sets: dict[str, list[str]] = {}
@@ -248,6 +251,7 @@ class Rows:
 
     def found(self, where: str, ask: Ask, question: str | None = None, notes: tuple[str, ...] = ()) -> Found:
         """Everything, with the policy for several labels carried out."""
+        self.bare.settle(self, next(iter(self._kinds)) if len(self._kinds) == 1 else None, NO_ANSWER)
         kind, certain, why = self.kind(question)
         several = np.asarray(self._several, dtype=bool)
         n = int(several.sum())
@@ -292,4 +296,5 @@ class Rows:
             gold=truths if gold else None,
             workers=sources if self.sources else None,
             tasks=tasks,
+            about_tasks=self.bare.about(),
         )
