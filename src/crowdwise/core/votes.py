@@ -34,7 +34,7 @@ class Votes(Generic[A]):
     """Rows as codes into sorted vocabularies of tasks and workers, sorted by task, then worker, with one answer each.
 
     `about_tasks` and `about_workers` are tables of whatever else is known of them (text, url; group, family, cost), by
-    name; they travel with the rows.
+    name; they travel with the rows, as does `about_rows`, which has a row a vote (repeat, prompt, order, cost).
     """
 
     task: Codes
@@ -49,6 +49,7 @@ class Votes(Generic[A]):
     ledger: Ledger = field(default_factory=lambda: Ledger(0, 0))
     about_tasks: SideTable = None
     about_workers: SideTable = None
+    about_rows: SideTable = None
 
     def __post_init__(self) -> None:
         if len(self.answers) != len(self.task):
@@ -62,6 +63,8 @@ class Votes(Generic[A]):
                     f"{name} has {len(array)} rows but task has {len(self.task)}; they must be equally long"
                 )
             object.__setattr__(self, name, frozen(array))
+        if self.about_rows is not None and len(self.about_rows) != len(self.task):
+            raise DataError(f"about_rows has {len(self.about_rows)} rows but there are {len(self.task)} votes")
 
     @classmethod
     def _of(cls, coded: Coded, **more: Any) -> Self:
@@ -142,6 +145,7 @@ class Votes(Generic[A]):
             worker=self.worker[pick],
             answers=self.answers.take(pick),
             ledger=Ledger(len(pick), len(pick)),
+            about_rows=None if self.about_rows is None else self.about_rows[pick],
             **numbers,
         )
 
@@ -233,7 +237,8 @@ class Votes(Generic[A]):
             "worker": self.workers.gather(self.worker),
             **self.answers.columns(),
         }
-        return pl.DataFrame(columns).with_columns(**{n: pl.Series(v) for n, v in self.numbers.items()})
+        frame = pl.DataFrame(columns).with_columns(**{n: pl.Series(v) for n, v in self.numbers.items()})
+        return frame if self.about_rows is None else frame.hstack(self.about_rows)
 
     def describe(self) -> dict[str, Any]:
         """What is in the data, as plain values: sizes, overlap, graph, agreement, ledger."""

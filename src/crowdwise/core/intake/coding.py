@@ -17,6 +17,7 @@ from ..errors import DataError, ParameterError
 from ..ledger import Ledger
 from ..vocabulary import Codes, sorted_vocabulary
 from .column import Column
+from .occasions import occasions, one_voice, unusable
 from .repeats import Duplicates, resolve, told
 
 F8 = npt.NDArray[np.float64]
@@ -40,6 +41,8 @@ class Coded:
     duration: F8 | None
     confidence: F8 | None
     ledger: Ledger
+    about_rows: pl.DataFrame | None = None
+    about_workers: pl.DataFrame | None = None
 
 
 def encode(
@@ -54,12 +57,16 @@ def encode(
 ) -> Coded:
     """Codes for the columns task, worker, those of the answer, and NUMBERS; sorted, with a ledger of every row.
 
+    The column `about_rows` is a table of what else is known of the rows (see occasions.py).
+
     Values in `missing` stand for nothing, as an empty cell does.
     """
     if duplicates not in ("error", "first", "last", "keep"):
         raise ParameterError(f"duplicates must be error, first, last or keep, got {duplicates!r}")
     # Taken out of the mapping: a column of text is let go as soon as it is coded.
     parts = {name: Column.of(columns.pop(name), name) for name in ("task", "worker")}
+    about: pl.DataFrame | None = columns.pop("about_rows", None)
+    occasion, n_occasions = occasions(about)
     coder = make_coder(columns)
     n_rows = len(parts["task"])
     for name, size in (("worker", len(parts["worker"])), ("label", len(coder))):
@@ -76,11 +83,14 @@ def encode(
     if admitted is not None:
         keep &= admitted
     task, worker, answers = parts["task"].codes, parts["worker"].codes, coder.finish()
+    silent = _silent(parts, coder)
 
     def take(order: npt.NDArray[np.int64] | None) -> None:
-        nonlocal task, worker, answers
+        nonlocal task, worker, answers, about, occasion
         if order is not None:
             task, worker, answers = task[order], worker[order], answers.take(order)
+            about = None if about is None else about[order]
+            occasion = None if occasion is None else occasion[order]
             for name, values in numbers.items():
                 numbers[name] = None if values is None else values[order]
 
@@ -90,9 +100,13 @@ def encode(
         return told(*who, answers.words(rows))
 
     take(None if keep.all() else np.flatnonzero(keep))
-    take(order_by(task, len(parts["task"].vocabulary), worker, len(parts["worker"].vocabulary)))
-    kept, repeats = resolve(task, worker, answers.keys(), numbers, duplicates, tell)
+    minor = worker if occasion is None else worker * np.int64(n_occasions) + occasion
+    take(order_by(task, len(parts["task"].vocabulary), minor, len(parts["worker"].vocabulary) * n_occasions))
+    kept, repeats = resolve(task, worker, answers.keys(), numbers, duplicates, tell, occasion)
     take(kept)
+    if occasion is not None and numbers["weight"] is None:
+        numbers["weight"], told_of = one_voice(task, worker)
+        notes += told_of
     notes += coder.notes(answers) + tuple(note for part in parts.values() for note in part.lost())
     return Coded(
         task=np.ascontiguousarray(task, dtype=np.int32),
@@ -102,6 +116,8 @@ def encode(
         workers=parts["worker"].vocabulary,
         **{name: _own(values, users[name]) for name, values in numbers.items()},
         ledger=Ledger(n_rows, len(task), dropped | repeats, notes),
+        about_rows=about,
+        about_workers=None if silent is None else unusable(*silent, parts["worker"].vocabulary),
     )
 
 
@@ -130,6 +146,17 @@ def _null_rows(parts: Mapping[str, Column], coder: Coder) -> tuple[dict[str, int
         dropped[reason] = int((keep & mask).sum())
         keep &= ~mask
     return dropped, keep
+
+
+def _silent(parts: Mapping[str, Column], coder: Coder) -> tuple[Codes, npt.NDArray[np.bool_]] | None:
+    """Workers of all rows, and which rows name a task and a worker but no answer; None where none does."""
+    if coder.null is None or not coder.null.any():
+        return None
+    null = coder.null.copy()
+    for part in parts.values():
+        if part.null is not None:
+            null &= ~part.null
+    return parts["worker"].codes, null
 
 
 def _numbers(values: Any, name: str, n_rows: int) -> F8 | None:
