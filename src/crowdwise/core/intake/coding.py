@@ -17,7 +17,7 @@ from ..errors import DataError, ParameterError
 from ..ledger import Ledger
 from ..vocabulary import Codes, sorted_vocabulary
 from .column import Column
-from .occasions import occasions, one_voice, unusable
+from .occasions import by_version, occasions, one_voice, unusable
 from .repeats import Duplicates, resolve, told
 
 F8 = npt.NDArray[np.float64]
@@ -64,8 +64,11 @@ def encode(
     if duplicates not in ("error", "first", "last", "keep"):
         raise ParameterError(f"duplicates must be error, first, last or keep, got {duplicates!r}")
     # Taken out of the mapping: a column of text is let go as soon as it is coded.
-    parts = {name: Column.of(columns.pop(name), name) for name in ("task", "worker")}
     about: pl.DataFrame | None = columns.pop("about_rows", None)
+    if about is not None and "version" in about.columns:
+        columns["worker"], told_of = by_version(columns["worker"], about["version"])
+        notes += told_of
+    parts = {name: Column.of(columns.pop(name), name) for name in ("task", "worker")}
     occasion, n_occasions = occasions(about)
     coder = make_coder(columns)
     n_rows = len(parts["task"])

@@ -11,7 +11,7 @@ import polars as pl
 
 from ..errors import DataError, ParameterError
 from ..vocabulary import quote
-from .occasions import OF_ROWS, PREDICTED, by_version, from_logprob, is_of_rows, row_facts
+from .occasions import OF_ROWS, PREDICTED, from_logprob, is_of_rows, row_facts
 from .times import seconds
 
 KNOWN_AS = {
@@ -165,22 +165,12 @@ def values(
     if "logprob" in columns:
         confidence = from_logprob(columns.pop("logprob"), where)
         columns.setdefault("confidence", confidence)
-    notes += _verdicts(frame, chosen, columns)
+    facts = row_facts(frame, chosen)
+    if facts is not None and "worker" in columns:
+        columns["about_rows"] = facts
     if "weight" in chosen:
         columns["weight"] = _weights(frame[chosen["weight"]], [frame[chosen[role]] for role in wanted], where)
     return columns, notes
-
-
-def _verdicts(frame: pl.DataFrame, chosen: Mapping[str, str], columns: dict[str, Any]) -> tuple[str, ...]:
-    """What rows say of themselves joins the columns; notes."""
-    facts = row_facts(frame, chosen)
-    if facts is None or "worker" not in columns:
-        return ()
-    columns["about_rows"] = facts
-    if "version" not in facts.columns:
-        return ()
-    columns["worker"], notes = by_version(columns["worker"], facts["version"])
-    return notes
 
 
 def _without(series: pl.Series, missing: Sequence[Any]) -> pl.Series:

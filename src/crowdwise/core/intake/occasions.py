@@ -1,13 +1,14 @@
 """Verdict rows: what a row may say of its occasion (repeat, prompt, order), its judge's version, its cost.
 
 A judge asked several times about one task (again, with another prompt, with the options the other way round) is one
-voice, not several. Such rows are no duplicates: all are kept, and together they weigh as much as one. Another version of
-a judge is another judge.
+voice, not several. Such rows are no duplicates: all are kept, and together they weigh as much as one. Another version
+of a judge is another judge.
 """
 
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
+from typing import Any
 
 import numpy as np
 import numpy.typing as npt
@@ -36,9 +37,10 @@ def row_facts(frame: pl.DataFrame, chosen: Mapping[str, str]) -> pl.DataFrame | 
     return frame.select(pl.col(chosen[role]).alias(role) for role in roles) if roles else None
 
 
-def by_version(worker: pl.Series, version: pl.Series) -> tuple[pl.Series, tuple[str, ...]]:
+def by_version(worker: Any, version: pl.Series) -> tuple[Any, tuple[str, ...]]:
     """Workers of whom several versions spoke, as one worker each version (name@version), and a note."""
-    named = pl.DataFrame({"w": worker.cast(pl.String), "v": version.cast(pl.String).str.strip_chars()})
+    names = worker if isinstance(worker, pl.Series) else pl.Series("worker", worker)
+    named = pl.DataFrame({"w": names.cast(pl.String), "v": version.cast(pl.String).str.strip_chars()})
     said = named.filter(pl.col("v").is_not_null() & (pl.col("v") != ""))
     many = said.group_by("w").agg(pl.col("v").n_unique()).filter(pl.col("v") > 1)["w"]
     if not len(many):

@@ -163,6 +163,8 @@ class Rows:
         self.dropped: dict[str, int] = {}
         self.gold: dict[str, str] = {}
         self.sources: dict[str, str] = {}
+        self._facts: dict[int, Mapping[str, Any]] = {}  # what single rows say of themselves, by row
+        self._unusable: dict[str, int] = {}
 
     def __len__(self) -> int:
         return len(self._several)
@@ -177,11 +179,15 @@ class Rows:
         duration: float = NAN,
         confidence: float = NAN,
         kind: str | None = None,
+        facts: Mapping[str, Any] | None = None,
     ) -> None:
         """One answer; several labels in it are for the policy, none at all is a row without a label.
 
-        `kind` is the kind of this answer where the file tells (a star rating, a choice).
+        `kind` is the kind of this answer where the file tells (a star rating, a choice); `facts` is what the row says
+        of its occasion (repeat, prompt, order, version, cost).
         """
+        if facts:
+            self._facts[len(self)] = facts
         if labels:
             self._kinds.add(kind or self._kind)
         label: str | None = labels[0] if labels else None
@@ -195,9 +201,11 @@ class Rows:
             self._numbers[name].append(number)
         self._several.append(len(labels) > 1)
 
-    def drop(self, reason: str, n: int = 1) -> None:
-        """Rows that are counted and not used."""
+    def drop(self, reason: str, n: int = 1, who: str | None = None) -> None:
+        """Rows that are counted and not used; `who` gave an answer that is none."""
         self.dropped[reason] = self.dropped.get(reason, 0) + n
+        if who:
+            self._unusable[who] = self._unusable.get(who, 0) + n
 
     def mention(self, task: str | None) -> None:
         """A task that is to appear in the results, with labels or without."""
@@ -257,7 +265,9 @@ class Rows:
                 columns[name] = values
         tasks = pl.Series("task", list(self._names["task"]), dtype=pl.String).drop_nulls()
         tasks = tasks.filter(tasks.str.strip_chars() != "")
-        sources = pl.DataFrame({"worker": list(self.sources), "source": list(self.sources.values())})
+        if self._facts:
+            columns["about_rows"] = self._about_rows()[np.arange(len(self))[keep]]
+        sources = self._about_workers()
         truths = pl.DataFrame({"task": list(self.gold), "label": list(self.gold.values())})
         return Found(
             columns=columns,
@@ -267,6 +277,21 @@ class Rows:
             kind=kind,
             certain=certain,
             gold=truths if self.gold else None,
-            workers=sources if self.sources else None,
+            workers=sources if len(sources) else None,
             tasks=tasks,
         )
+
+    def _about_rows(self) -> pl.DataFrame:
+        names = dict.fromkeys(name for each in self._facts.values() for name in each)
+        rows = [self._facts.get(i, {}) for i in range(len(self))]
+        return pl.DataFrame({name: pl.Series([each.get(name) for each in rows], strict=False) for name in names})
+
+    def _about_workers(self) -> pl.DataFrame:
+        """worker, source (human or model) and, where somebody's answers were none, unusable."""
+        who = list(dict.fromkeys([*self.sources, *self._unusable]))
+        columns: dict[str, Any] = {"worker": who}
+        if self.sources:
+            columns["source"] = [self.sources.get(each) for each in who]
+        if self._unusable:
+            columns["unusable"] = [self._unusable.get(each, 0) for each in who]
+        return pl.DataFrame(columns)

@@ -82,5 +82,7 @@ def regression(y: F8, x: F8, level: float = 0.95) -> list[Effect]:
     found = []
     for value, error in zip(slope[1:], se[1:], strict=True):
         chance = float(2 * t.sf(abs(value) / error, n - p)) if error > 0 else float(value == 0)
-        found.append(Effect(float(value), float(error), float(value - wide * error), float(value + wide * error), chance))
+        found.append(
+            Effect(float(value), float(error), float(value - wide * error), float(value + wide * error), chance)
+        )
     return found
