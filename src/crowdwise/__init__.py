@@ -68,6 +68,9 @@ if TYPE_CHECKING:
     from .aggregate.ensemble.auto import Auto
     from .aggregate.ensemble.committee import Committee
     from .aggregate.ensemble.crowdlab import crowdlab
+    from .aggregate.judges.family_vote import FamilyVote
+    from .aggregate.judges.judge_stack import JudgeStack
+    from .aggregate.judges.judge_symbols import JudgeSymbols
     from .aggregate.moments.cnmf import CNMF
     from .aggregate.moments.multi_spa import MultiSPA
     from .aggregate.moments.sml import SML
@@ -85,6 +88,8 @@ if TYPE_CHECKING:
     from .aggregate.numbers.spectral_regression import SpectralRegression
     from .aggregate.numbers.student import Student
     from .aggregate.numbers.trimmed_mean import TrimmedMean
+    from .aggregate.predictions.surprisingly_popular import SurprisinglyPopular
+    from .aggregate.predictions.truth_serum import TruthSerum
     from .aggregate.registry import method
     from .aggregate.registry import names as methods
     from .aggregate.spectral.eigen_ratio import EigenRatio
@@ -98,6 +103,7 @@ if TYPE_CHECKING:
     from .aggregate.voting.log_odds_vote import LogOddsVote
     from .aggregate.voting.m3v import M3V
     from .aggregate.voting.majority_vote import MajorityVote
+    from .aggregate.voting.subjective import Subjective
     from .aggregate.voting.wawa import Wawa
     from .aggregate.voting.zero_based_skill import ZeroBasedSkill
     from .core import errors

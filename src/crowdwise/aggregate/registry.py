@@ -14,6 +14,7 @@ from ..core import kind_table as kinds
 from ..core.errors import ParameterError
 from .cards.card import Card
 from .cards.classes import CLASSES
+from .cards.judges import JUDGES
 from .cards.learners import LEARNERS
 from .cards.numbers import NUMBERS
 
@@ -34,8 +35,8 @@ __all__ = [
 
 DEFAULT = "committee"
 # Methods for classes, under the name that they always had; all of them are in CARDS.
-METHODS = CLASSES
-CARDS: dict[str, Card] = {**CLASSES, **NUMBERS}
+METHODS = {**CLASSES, **JUDGES}
+CARDS: dict[str, Card] = {**METHODS, **NUMBERS}
 
 
 def learner(name: str) -> Card:

@@ -2,8 +2,8 @@
 
 Position, from pairs shown in both orders: FF pairs were won twice by what stood first, SS twice by what stood second.
 Whatever the quality gap, log(FF / SS) = 2 beta, so beta needs no gold.
-Covariates: the rectifier, judge - people, is regressed on them by least squares with HC3 errors (MacKinnon & White 1985,
-doi:10.1016/0304-4076(85)90158-7). Without people the same regression only shows an association.
+Covariates: the rectifier, judge - people, is regressed on them by least squares with HC3 errors (MacKinnon & White
+1985, doi:10.1016/0304-4076(85)90158-7). Without people the same regression only shows an association.
 """
 
 from __future__ import annotations

@@ -1,7 +1,8 @@
 """Answers with predictions of others: what is said more often than people expected is likely to be true.
 
     surprisingly popular (two classes): k wins where share_k > mean predicted share of k
-    several classes: prediction-normalised votes  V_k = x_k sum_i y_k[i] / y_i[k],  y_i[k]: mean prediction of k by who said i
+    several classes: prediction-normalised votes  V_k = x_k sum_i y_k[i] / y_i[k],
+                     y_i[k]: mean prediction of k by those who said i
     truth serum: information score  log x_k - mean log y[k]
 
 Prelec, Seung & McCoy (2017), doi:10.1038/nature21054; Prelec (2004), doi:10.1126/science.1102081.

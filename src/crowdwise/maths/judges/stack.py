@@ -3,13 +3,14 @@
     Z[n, k] = b_k + sum_m w_m v[n, m, k],   P = softmax(Z)
     minimise  sum_gold -log P[n, y_n] + (l2 / 2) sum w^2 + (1/4) sum b^2
 
-v[n, m, k] is the share of judge m's verdicts on task n that say k, less 1/K; 0 where the judge is absent. M + K numbers,
-so that 60 gold labels can teach them; weights may be negative. The loss is convex, and Newton's steps find its minimum.
+v[n, m, k] is the share of judge m's verdicts on task n that say k, less 1/K; 0 where the judge is absent. M + K
+numbers, so that 60 gold labels can teach them; weights may be negative. The loss is convex, and Newton's steps find its minimum.
 Wolpert (1992), Stacked generalization, doi:10.1016/S0893-6080(05)80023-1.
 """
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from dataclasses import dataclass
 
 import numpy as np
@@ -19,6 +20,7 @@ from ..logspace import normalise_rows
 
 F8 = npt.NDArray[np.float64]
 I8 = npt.NDArray[np.int64]
+Make = Callable[[npt.NDArray[np.bool_]], F8]
 
 GRID = (0.1, 0.3, 1.0, 3.0, 10.0, 30.0)
 FOLDS = 5
@@ -79,13 +81,16 @@ def folds(n: int, rng: np.random.Generator, parts: int = FOLDS) -> I8:
     return rng.permutation(n) % min(parts, n)
 
 
-def out_of_fold(voices: F8, truth: I8, l2: float, fold: I8) -> F8:
+def out_of_fold(make: Make, truth: I8, l2: float, fold: I8) -> F8:
     """P[task, class] of each gold task by a stack that did not see it."""
-    out = np.empty((len(truth), voices.shape[2]))
+    out: list[F8] = [np.empty(0)] * len(truth)
     for f in np.unique(fold):
         held = fold == f
-        out[held] = fit_stack(voices[~held], truth[~held], l2).posterior(voices[held])
-    return out
+        voices = make(~held)
+        found = fit_stack(voices[~held], truth[~held], l2).posterior(voices[held])
+        for row, p in zip(np.flatnonzero(held), found, strict=True):
+            out[row] = p
+    return np.array(out)
 
 
 def log_loss(posterior: F8, truth: I8) -> F8:
@@ -94,12 +99,16 @@ def log_loss(posterior: F8, truth: I8) -> F8:
 
 
 def learn_stack(
-    voices: F8, truth: I8, rng: np.random.Generator, grid: tuple[float, ...] = GRID
-) -> tuple[Stack, F8, I8]:
-    """The stack under the penalty that predicts held-out gold best, the gold tasks' own out-of-fold P, and the folds."""
+    voices: F8 | Make, truth: I8, rng: np.random.Generator, grid: tuple[float, ...] = GRID
+) -> tuple[Stack, F8]:
+    """The stack under the penalty that predicts held-out gold best, and the gold tasks' out-of-fold P.
+
+    `voices` may be made of the gold tasks that are learnt from: make(mask) -> voices[gold task, judge, class].
+    """
+    make: Make = voices if callable(voices) else lambda _: voices
     fold = folds(len(truth), rng)
-    tried = [out_of_fold(voices, truth, l2, fold) for l2 in grid]
+    tried = [out_of_fold(make, truth, l2, fold) for l2 in grid]
     losses = tuple(float(log_loss(p, truth).mean()) for p in tried)
     best = int(np.argmin(losses))
-    found = fit_stack(voices, truth, grid[best])
-    return Stack(found.weight, found.bias, grid[best], losses), tried[best], fold
+    found = fit_stack(make(np.ones(len(truth), dtype=bool)), truth, grid[best])
+    return Stack(found.weight, found.bias, grid[best], losses), tried[best]

@@ -59,7 +59,7 @@ def prior_counts(judge: I8, bin_: I8, n_judges: int, k: int, bins: int, smoothin
 def fit_symbols(
     task: I8, judge: I8, symbol: I8, weight: F8, start: F8, counts: F8, known: I8 | None, max_iter: int, tol: float
 ) -> Symbols:
-    """EM from start[task, class] under pseudo-counts[judge, class, symbol]; known[task] is a class, or K for unknown."""
+    """EM from start[task, class] under pseudo-counts[judge, class, symbol]; known[task] is a class, or K if unknown."""
     n, k = start.shape
     m, size = len(counts), counts.shape[2]
     cell = judge * size + symbol
