@@ -21,6 +21,7 @@ LAYERS = (
     ("io",),
     ("scoring",),
     ("workers",),
+    ("judges",),
     ("audit", "simulate", "datasets"),
     ("learn",),
     ("plots", "report", "compat", "sklearn"),

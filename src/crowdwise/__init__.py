@@ -42,10 +42,10 @@ _HOMES |= dict.fromkeys(PUBLIC, "core.errors")
 _HOMES |= {
     card.where.partition(":")[2]: card.where.partition(":")[0].removeprefix("crowdwise.") for card in CARDS.values()
 }
-_ROOMS = ("datasets", "errors", "learn", "registry", "report", "simulate", "tasks", "workers")
+_ROOMS = ("datasets", "errors", "judges", "learn", "registry", "report", "simulate", "tasks", "workers")
 
 if TYPE_CHECKING:
-    from . import datasets, learn, report, simulate, workers
+    from . import datasets, judges, learn, report, simulate, workers
     from .aggregate import registry
     from .aggregate.bayes.bayes_gc import BayesGC
     from .aggregate.bayes.belief_propagation import BeliefPropagation

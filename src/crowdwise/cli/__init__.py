@@ -21,6 +21,7 @@ from . import (
     demo,
     evaluate,
     inspect,
+    judges,
     methods,
     predict,
     report,
@@ -51,6 +52,7 @@ app.command("predict")(predict.predict)
 app.command("methods")(methods.methods)
 app.command("show")(show.show)
 app.command("workers")(workers.workers)
+app.command("judges")(judges.judges)
 app.command("report")(report.report)
 app.command("simulate")(simulate.simulate)
 app.command("convert")(convert.convert)

@@ -155,4 +155,3 @@ def tied(said: Voices, tasks: I8, factor: F8, column: I8) -> F8:
 
 def _warn(text: str) -> None:
     warnings.warn(text, IdentifiabilityWarning, stacklevel=5)
-

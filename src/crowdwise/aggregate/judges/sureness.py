@@ -62,4 +62,3 @@ def log_odds(p: F8, k: int) -> F8:
     """log of p against an equal share of the rest for each other class."""
     p = np.clip(p, 1e-6, 1 - 1e-6)
     return np.asarray(np.clip(np.log(p * (k - 1) / (1 - p)) if k > 1 else np.zeros_like(p), -MOST, MOST))
-

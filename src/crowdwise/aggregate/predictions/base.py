@@ -30,7 +30,7 @@ class PredictionAggregator(Aggregator):
     def solve(self, annotations: Annotations, gold: Gold | None, run: Run) -> Solution:  # noqa: ARG002
         """Predictions as shares, rows without one set aside."""
         prediction = self.predictions(annotations)
-        known = np.isfinite(prediction).all(axis=1)
+        known = np.asarray(np.isfinite(prediction).all(axis=1))
         if not known.any():
             raise DataError(f"no row has a {PREDICTED}; {self.name} needs what people expect of the others")
         posterior = self.judge(annotations.take(known), prediction[known])

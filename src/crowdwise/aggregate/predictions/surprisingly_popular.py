@@ -3,9 +3,10 @@
     two classes: k wins where the share of k exceeds its mean predicted share
     several: prediction-normalised votes  V_k = x_k Σ_i y_k[i] / y_i[k]
 
-Who knows the truth also knows that others do not, so the truth is more popular than predicted, even where the majority is
-wrong. The posterior of two classes is the normal probability that the crowd's share exceeds the expected one, at a
-`temperature`. Prelec, Seung & McCoy (2017), doi:10.1038/nature21054. Fails where nobody knows, or predictions are noise.
+Who knows the truth also knows that others do not, so the truth is more popular than predicted, even where the majority
+is wrong. The posterior of two classes is the normal probability that the crowd's share exceeds the expected one, at a
+`temperature`. Prelec, Seung & McCoy (2017), doi:10.1038/nature21054. Fails where nobody knows, or predictions are
+noise.
 """
 
 from __future__ import annotations

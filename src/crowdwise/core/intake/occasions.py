@@ -7,7 +7,7 @@ of a judge is another judge.
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Mapping
 from typing import Any
 
 import numpy as np
@@ -89,9 +89,9 @@ def one_voice(task: npt.NDArray[np.int32], worker: npt.NDArray[np.int32]) -> tup
     return 1.0 / size[group], (note,)
 
 
-def unusable(worker: Sequence[int] | I8, null: npt.NDArray[np.bool_], names: pl.Series) -> pl.DataFrame | None:
+def unusable(worker: npt.NDArray[np.int32], null: npt.NDArray[np.bool_], names: pl.Series) -> pl.DataFrame | None:
     """How many rows without an answer each worker has: worker, unusable; None where nobody has."""
-    codes = np.asarray(worker)[null]
+    codes = worker[null]
     codes = codes[(codes >= 0) & (codes < len(names))]
     if not len(codes):
         return None

@@ -246,5 +246,6 @@ KIND = Kind(
         "page": "crowdwise.report.class_page:class_page",
         "plots": "crowdwise.plots:Plots",
         "card": "crowdwise.plots:html",
+        "judges": "crowdwise.judges.study:judges",
     },
 )

@@ -51,7 +51,8 @@ def position_once(first: int, n: int, level: float = 0.95) -> Effect:
     from scipy.stats import binomtest
 
     if n == 0:
-        return Effect(*[float("nan")] * 4, 1.0)
+        nan = float("nan")
+        return Effect(nan, nan, nan, nan, 1.0)
     test = binomtest(first, n)
     span = test.proportion_ci(level, method="exact")
     share = first / n

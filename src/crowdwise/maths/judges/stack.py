@@ -4,7 +4,8 @@
     minimise  sum_gold -log P[n, y_n] + (l2 / 2) sum w^2 + (1/4) sum b^2
 
 v[n, m, k] is the share of judge m's verdicts on task n that say k, less 1/K; 0 where the judge is absent. M + K
-numbers, so that 60 gold labels can teach them; weights may be negative. The loss is convex, and Newton's steps find its minimum.
+numbers, so that 60 gold labels can teach them; weights may be negative. The loss is convex, and Newton's steps find its
+minimum.
 Wolpert (1992), Stacked generalization, doi:10.1016/S0893-6080(05)80023-1.
 """
 

@@ -27,7 +27,7 @@ def soft_labels(counts: F8, strength: float) -> tuple[F8, F8]:
 
 
 def held_out(task: I8, label: I8, counts: F8, strength: float, weight: F8 | None = None) -> F8:
-    """log-loss of each row by the task's other rows and the pooled distribution without it; inf: nothing but the pool."""
+    """log-loss of each row by the task's other rows and the pool without it; an infinite strength is the pool alone."""
     w = np.ones(len(task)) if weight is None else weight
     total = counts.sum(axis=0)
     own = counts[task, label] - w
@@ -89,8 +89,8 @@ def group_difference(
 def _gap(task: I8, rater: I8, label: I8, weight: list[F8], n_tasks: int, k: int) -> tuple[F8, F8]:
     found = []
     for w in weight:
-        counts = np.bincount(task * k + label, weights=w[rater], minlength=n_tasks * k).reshape(n_tasks, k)
-        found.append(counts)
+        flat = np.bincount(task * k + label, weights=w[rater], minlength=n_tasks * k).astype(np.float64)
+        found.append(flat.reshape(n_tasks, k))
     n = [c.sum(axis=1) for c in found]
     both = (n[0] > 0) & (n[1] > 0)
     p, q = (shares(c) for c in found)

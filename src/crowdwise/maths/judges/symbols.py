@@ -53,7 +53,8 @@ def prior_counts(judge: I8, bin_: I8, n_judges: int, k: int, bins: int, smoothin
     used[judge, bin_] = True
     share = used / np.maximum(used.sum(axis=1, keepdims=True), 1)  # judge, bin
     base = smoothing + diagonal * np.eye(k)  # class, label
-    return np.einsum("mb,kl->mklb", np.maximum(share, 1e-6), base).reshape(n_judges, k, k * bins)
+    spread: F8 = np.einsum("mb,kl->mklb", np.maximum(share, 1e-6), base)
+    return spread.reshape(n_judges, k, k * bins)
 
 
 def fit_symbols(
