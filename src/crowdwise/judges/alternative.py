@@ -1,9 +1,9 @@
 """May a judge replace a person? The alternative-annotator test, for all tasks and for each class.
 
 For each person the judge and the person are compared with the other people, task by task: W_f, the judge agrees with
-them at least as well; W_j, the person does. One-sided t-test of mean(W_f - W_j) > -eps, Benjamini-Yekutieli over people; the
-judge passes who matches at least half of them. A judge who always says the common class passes over all tasks, so it is
-demanded in each class too. Calderon, Reichart & Dror (2025), arXiv:2501.10970.
+them at least as well; W_j, the person does. One-sided t-test of mean(W_f - W_j) > -eps, Benjamini-Yekutieli over
+people; a judge who matches at least half of them passes. Who always says the common class passes over all tasks, so it
+is demanded in each class too. Calderon, Reichart & Dror (2025), arXiv:2501.10970.
 """
 
 from __future__ import annotations

@@ -1,8 +1,8 @@
 """Whom to pay: which judges together, what each adds, and what to buy next.
 
 Subsets are compared by their stack's out-of-fold log-loss on two thirds of the gold; of those within one paired
-standard error of the best the cheapest is taken. What is printed is scored on the last third: the apparent best of many subsets
-is too good to be true.
+standard error of the best the cheapest is taken. What is printed is scored on the last third: the apparent best of
+many subsets is too good to be true.
 """
 
 from __future__ import annotations

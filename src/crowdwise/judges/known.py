@@ -10,7 +10,7 @@ import numpy.typing as npt
 import polars as pl
 
 from ..aggregate.dependence.find_groups import find_groups
-from ..aggregate.judges.family_vote import told_families
+from ..aggregate.judges.about import kinds_of, told_families
 from ..core.errors import DataError
 from ..core.intake.frames import to_polars
 from ..core.side_tables import column_by, side_table
@@ -51,23 +51,9 @@ def families_of(votes: Annotations) -> tuple[I8, pl.Series, bool]:
     return found, pl.Series("family", called), False
 
 
-def kinds_of(votes: Votes[Any]) -> list[str | None]:
-    """human, model, or None where nobody says, of each worker: by a column `kind`, or `source`."""
-    for name in ("kind", "source"):
-        column = column_by(votes.about_workers, name, votes.workers)
-        if column is not None and column.drop_nulls().len():
-            return [None if each is None else str(each).strip().lower() or None for each in column]
-    return [None] * votes.n_workers
-
-
 def is_person(votes: Votes[Any]) -> npt.NDArray[np.bool_]:
     """Workers who are said to be people."""
     return np.array([kind in ("human", "person") for kind in kinds_of(votes)], dtype=bool)
-
-
-def n_models(votes: Votes[Any]) -> int:
-    """How many workers are said to be models."""
-    return sum(kind == "model" for kind in kinds_of(votes))
 
 
 def prices_of(votes: Votes[Any], prices: Any = None) -> tuple[F8 | None, float | None]:

@@ -8,6 +8,7 @@ from typing import Any
 import numpy as np
 import polars as pl
 
+from ..aggregate.judges.about import kinds_of
 from ..aggregate.judges.voices import voices
 from ..aggregate.voting.subjective import Subjective
 from ..core.result import Result
@@ -74,8 +75,6 @@ def soft(votes: Any, groups: str | None = None, seed: int = 0) -> Soft:
     votes = as_annotations(votes)
     people = is_person(votes)
     if not people.any():
-        from .known import kinds_of
-
         people = np.array([kind != "model" for kind in kinds_of(votes)], dtype=bool)
     scores = soft_scores(votes, voices(votes), people, seed)
     crowd: Annotations = votes.take(people[votes.worker])

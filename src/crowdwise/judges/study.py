@@ -13,6 +13,7 @@ import polars as pl
 
 from ..aggregate.confusion.dawid_skene import DawidSkene
 from ..aggregate.gold import Gold, as_gold
+from ..aggregate.judges.about import without_gold
 from ..aggregate.judges.family_vote import FamilyVote
 from ..aggregate.judges.judge_stack import JudgeStack
 from ..aggregate.judges.voices import Voices, voices
@@ -177,11 +178,3 @@ def _result(
     if known is None and machines >= 2:
         notes += (without_gold(machines),)
     return result, notes
-
-
-def without_gold(n_judges: int) -> str:
-    """What is to be said of several model judges without gold."""
-    return (
-        f"{n_judges} judges and no gold: they may err together; confidence is the share of families and nothing is "
-        "guaranteed"
-    )

@@ -10,6 +10,7 @@ import numpy.typing as npt
 import polars as pl
 
 from ..aggregate.judges.voices import Voices
+from ..aggregate.voting.subjective import rater_rows
 from ..core.errors import DataError
 from ..core.side_tables import column_by
 from ..core.vocabulary import quote
@@ -22,6 +23,8 @@ I8 = npt.NDArray[np.int64]
 Mask = npt.NDArray[np.bool_]
 
 MIN_RATERS = 5
+# As good as no strength: the shares themselves, which cannot be scored where nobody else said a class.
+RAW = 1e-2
 
 
 @dataclass(frozen=True)
@@ -41,10 +44,9 @@ def soft_scores(votes: Annotations, said: Voices, people: Mask, seed: int) -> So
     if not len(rows):
         raise DataError("nobody here is said to be a person; name them in a column kind (human) about the workers")
     part = votes.take(rows)
-    task, label = part.task.astype(np.int64), part.label.astype(np.int64)
-    strength, losses = choose_strength(task, label, part.votes, part.weight)
-    pooled = float(held_out(task, label, part.votes, np.inf, part.weight).mean())
-    raw = float(held_out(task, label, part.votes, 1e-2, part.weight).mean())
+    told = rater_rows(part)
+    strength, losses = choose_strength(told)
+    pooled, raw = held_out(told, np.inf), held_out(told, RAW)
     table = _judge_rows(votes, said, people, part, strength, np.random.default_rng(seed))
     return SoftScores(strength, pooled, losses[f"{strength:g}"], raw, table)
 
@@ -91,16 +93,16 @@ def group_tables(votes: Annotations, column: str, seed: int, draws: int = 1_000)
         raise DataError(f"nothing called {column!r} is known of the workers; there is {quote(known, 8) or 'nothing'}")
     rows: list[dict[str, Any]] = []
     tasks: list[pl.DataFrame] = []
-    task, rater = votes.task.astype(np.int64), votes.worker.astype(np.int64)
-    label = votes.label.astype(np.int64)
+    told = rater_rows(votes)
+    compared, contrast = _contrast(votes)
     text = names.cast(pl.String)
     rng = np.random.default_rng(seed)
     for name in text.drop_nulls().unique().sort():
         group = np.where(text.is_null().to_numpy(), -1, (text == name).fill_null(False).to_numpy().astype(np.int64))
         if min((group == 1).sum(), (group == 0).sum()) < MIN_RATERS:
             continue
-        found = group_difference(task, rater, label, group, votes.n_tasks, votes.n_classes, rng, draws)
-        for c, class_ in enumerate(votes.classes.cast(pl.String)):
+        found = group_difference(told, group, contrast, rng, draws)
+        for c, class_ in enumerate(compared):
             rows.append({"group": name, "raters": int((group == 1).sum()), "class": class_}
                         | {"difference": float(found[0][c]), "p": float(found[1][c])})  # fmt: skip
         seen = np.flatnonzero(np.isfinite(found[3]))
@@ -111,3 +113,13 @@ def group_tables(votes: Annotations, column: str, seed: int, draws: int = 1_000)
         raise DataError(f"no group of {column!r} has {MIN_RATERS} raters and {MIN_RATERS} others to compare with")
     table = pl.DataFrame(rows)
     return table.with_columns(pl.Series("p_adjusted", adjusted(table["p"].to_numpy()))), pl.concat(tasks)
+
+
+def _contrast(votes: Annotations) -> tuple[list[str], F8]:
+    """What is compared: the share of each class and, where classes are numbers, their mean."""
+    names = [str(name) for name in votes.classes.cast(pl.String)]
+    scores = votes.classes.cast(pl.String).cast(pl.Float64, strict=False)
+    shares = np.eye(len(names))
+    if scores.null_count() or len(names) < 3:
+        return names, shares
+    return ["mean", *names], np.column_stack([scores.to_numpy(), shares])

@@ -9,13 +9,13 @@ import numpy.typing as npt
 import polars as pl
 
 from ..aggregate.gold import Gold
+from ..aggregate.judges.about import kinds_of
 from ..aggregate.judges.voices import Voices
 from ..core.result import Result
 from ..core.side_tables import column_by
 from ..kinds.classes.annotations import Annotations
 from ..scoring.intervals import jeffreys
 from .confidence import Stated
-from .known import kinds_of
 
 F8 = npt.NDArray[np.float64]
 

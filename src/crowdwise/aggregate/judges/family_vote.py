@@ -17,13 +17,13 @@ import numpy.typing as npt
 
 from ...core.params import NonNegative, PositiveShare, Share
 from ...core.rules import Note
-from ...core.side_tables import column_by
 from ...kinds.classes.annotations import Annotations
 from ...maths.logspace import shares
 from ..base import Aggregator, Run, Solution
 from ..dependence.find_groups import find_groups
 from ..dependence.group_aware import GroupAware, given_groups
 from ..gold import Gold
+from .about import kinds_of, told_families, without_gold
 from .voices import voices
 
 I8 = npt.NDArray[np.int64]
@@ -59,7 +59,11 @@ class FamilyVote(Aggregator):
         score = said.score(1.0 / size[2][size[1]]) + self.smoothing
         posterior = shares(score)
         posterior = posterior if gold is None else gold.clamp(posterior)
-        return Solution(posterior, posterior.mean(axis=0), extra={"group": family})
+        extra: dict[str, Any] = {"group": family}
+        models = sum(kind == "model" for kind in kinds_of(annotations))
+        if gold is None and models >= 2:
+            extra["warning"] = without_gold(models)
+        return Solution(posterior, posterior.mean(axis=0), extra=extra)
 
     def families(self, annotations: Annotations) -> I8:
         """Family number of each judge."""
@@ -68,12 +72,3 @@ class FamilyVote(Aggregator):
             return given_groups(self.groups, annotations)
         told = told_families(annotations)
         return find_groups(annotations, self.level, self.excess) if told is None else told
-
-
-def told_families(annotations: Annotations) -> I8 | None:
-    """Families by the column `family` of the table about workers; who has none is alone. None without the column."""
-    names = column_by(annotations.about_workers, "family", annotations.workers)
-    if names is None or names.null_count() == len(names):
-        return None
-    own = [f"\0{i}" if name is None or not str(name).strip() else str(name) for i, name in enumerate(names)]
-    return np.unique(own, return_inverse=True)[1].astype(np.int64)

@@ -95,6 +95,8 @@ class JudgeStack(Aggregator):
     def _look(self, annotations: Annotations, gold: Gold, known: I8) -> None:
         """Refuse too little gold, warn of little and of classes that it lacks."""
         n = len(known)
+        if n == 0:
+            raise DataError("no worker labelled a gold task, so nobody's weight can be learnt; use another method")
         if n < self.min_gold:
             raise DataError(
                 f"judge_stack needs at least {self.min_gold} gold labels of tasks with verdicts, there are {n}; label "

@@ -29,6 +29,9 @@ class PredictionAggregator(Aggregator):
 
     def solve(self, annotations: Annotations, gold: Gold | None, run: Run) -> Solution:  # noqa: ARG002
         """Predictions as shares, rows without one set aside."""
+        if not len(annotations):
+            flat = np.full((annotations.n_tasks, annotations.n_classes), 1 / annotations.n_classes)
+            return Solution(flat if gold is None else gold.clamp(flat), flat[0])
         prediction = self.predictions(annotations)
         known = np.asarray(np.isfinite(prediction).all(axis=1))
         if not known.any():
@@ -36,6 +39,11 @@ class PredictionAggregator(Aggregator):
         posterior = self.judge(annotations.take(known), prediction[known])
         posterior = posterior if gold is None else gold.clamp(posterior)
         return Solution(posterior, posterior.mean(axis=0), extra={"rows_without_prediction": int((~known).sum())})
+
+    @staticmethod
+    def weights(annotations: Annotations) -> F8:
+        """How much each row counts."""
+        return np.ones(len(annotations)) if annotations.weight is None else annotations.weight
 
     @abstractmethod
     def judge(self, annotations: Annotations, prediction: F8) -> F8:

@@ -41,12 +41,12 @@ class SurprisinglyPopular(PredictionAggregator):
 
     def judge(self, annotations: Annotations, prediction: F8) -> F8:
         """The surprise of each class, as probabilities."""
-        n = annotations.labels_per_task.astype(np.float64)
-        said, expected = shares(annotations.votes), mean_by_task(prediction, annotations.task_offsets)
+        weight, n = self.weights(annotations), annotations.votes.sum(axis=1)
+        said, expected = shares(annotations.votes), mean_by_task(prediction, weight, annotations.task_offsets)
         expected = np.where(np.isfinite(expected), expected, 1 / annotations.n_classes)
         if annotations.n_classes > 2:
             task, label = annotations.task.astype(np.int64), annotations.label.astype(np.int64)
-            return normalised_votes(task, label, prediction, annotations.n_tasks)
+            return normalised_votes(task, label, prediction, weight, annotations.n_tasks)
         more, error = surprise(said, expected, n)
         # The logistic curve at 1.7 times the argument is the normal one to a hundredth.
         return normalise_rows(np.where(n[:, None] > 0, 0.85 * more / error, 0.0) / self.temperature)[0]

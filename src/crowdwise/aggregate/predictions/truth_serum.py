@@ -39,7 +39,7 @@ class TruthSerum(PredictionAggregator):
 
     def judge(self, annotations: Annotations, prediction: F8) -> F8:
         """Information scores, as probabilities."""
-        n = annotations.labels_per_task.astype(np.float64)
-        expected = mean_by_task(np.log(np.maximum(prediction, LEAST)), annotations.task_offsets)
+        weight, n = self.weights(annotations), annotations.votes.sum(axis=1)
+        expected = mean_by_task(np.log(np.maximum(prediction, LEAST)), weight, annotations.task_offsets)
         score = log_scores(shares(annotations.votes), expected, n)
         return normalise_rows(np.where(np.isfinite(score), self.sharpness * score, 0.0))[0]

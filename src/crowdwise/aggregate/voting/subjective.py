@@ -15,7 +15,7 @@ import numpy as np
 
 from ...core.params import Positive
 from ...kinds.classes.annotations import Annotations
-from ...maths.judges.subjective import choose_strength, soft_labels
+from ...maths.judges.subjective import Rows, choose_strength, soft_labels
 from ..base import Aggregator, Run, Solution
 from ..gold import Gold
 
@@ -39,9 +39,15 @@ class Subjective(Aggregator):
         losses: dict[str, float] = {}
         strength = self.strength
         if strength is None:
-            rows = (annotations.task.astype(np.int64), annotations.label.astype(np.int64))
-            strength, losses = choose_strength(*rows, votes, annotations.weight)
+            strength, losses = choose_strength(rater_rows(annotations))
         posterior, pooled = soft_labels(votes, strength)
         posterior = posterior if gold is None else gold.clamp(posterior)
         extra = {"subjective": True, "strength": float(strength), "held_out_log_loss": losses}
         return Solution(posterior, pooled, extra=extra)
+
+
+def rater_rows(annotations: Annotations) -> Rows:
+    """The rows as raters' labels."""
+    weight = np.ones(len(annotations)) if annotations.weight is None else annotations.weight
+    task, rater, label = (x.astype(np.int64) for x in (annotations.task, annotations.worker, annotations.label))
+    return Rows(task, rater, label, weight, annotations.votes)

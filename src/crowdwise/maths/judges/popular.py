@@ -29,19 +29,21 @@ def surprise(said: F8, expected: F8, n: F8) -> tuple[F8, F8]:
     return more, np.sqrt(p * (1 - p) / np.maximum(n[:, None], 1.0))
 
 
-def normalised_votes(task: I8, label: I8, prediction: F8, n_tasks: int) -> F8:
+def normalised_votes(task: I8, label: I8, prediction: F8, weight: F8, n_tasks: int) -> F8:
     """Prelec's prediction-normalised votes[task, class], rows summing to one; prediction[row, class] of each answer."""
     k = prediction.shape[1]
     cell = task * k + label
-    count = np.bincount(cell, minlength=n_tasks * k).astype(np.float64)
-    summed = np.stack([np.bincount(cell, weights=column, minlength=n_tasks * k) for column in prediction.T], axis=1)
-    overall = np.stack([np.bincount(task, weights=c, minlength=n_tasks) for c in prediction.T], axis=1)
+    count = np.bincount(cell, weights=weight, minlength=n_tasks * k).astype(np.float64)
+    columns = (prediction * weight[:, None]).T
+    summed = np.stack([np.bincount(cell, weights=column, minlength=n_tasks * k) for column in columns], axis=1)
+    overall = np.stack([np.bincount(task, weights=column, minlength=n_tasks) for column in columns], axis=1)
     size = count.reshape(n_tasks, k).sum(axis=1)
-    usual = overall / np.maximum(size, 1.0)[:, None]
+    whole = np.where(size > 0, size, 1.0)[:, None]
+    usual = overall / whole
     # Who said i of a task, and expects k: one more answer is what everybody expects.
     mean = (summed.reshape(n_tasks, k, k) + usual[:, None, :]) / (count.reshape(n_tasks, k, 1) + 1)
     mean = np.maximum(mean, LEAST)
-    said = count.reshape(n_tasks, k) / np.maximum(size, 1.0)[:, None]
+    said = count.reshape(n_tasks, k) / whole
     return shares(said * (mean / mean.transpose(0, 2, 1)).sum(axis=2))
 
 
@@ -52,7 +54,7 @@ def log_scores(said: F8, log_expected: F8, n: F8) -> F8:
     return np.asarray(np.log(share) - log_expected)
 
 
-def mean_by_task(values: F8, offsets: I8) -> F8:
-    """Means of values[row, class] over the rows of each task, NaN without rows."""
-    n = np.diff(offsets)[:, None]
-    return np.where(n > 0, segment_sum(values, offsets) / np.maximum(n, 1), np.nan)
+def mean_by_task(values: F8, weight: F8, offsets: I8) -> F8:
+    """Weighted means of values[row, class] over the rows of each task, NaN without rows."""
+    n = segment_sum(weight[:, None], offsets)
+    return np.where(n > 0, segment_sum(values * weight[:, None], offsets) / np.where(n > 0, n, 1.0), np.nan)

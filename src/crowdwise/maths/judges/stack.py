@@ -61,7 +61,7 @@ def fit_stack(voices: F8, truth: I8, l2: float, start: Stack | None = None) -> S
     for _ in range(_STEPS):
         flat = p.reshape(-1)
         gradient = design.T @ flat - design[hit].sum(axis=0) + penalty * x
-        mean = np.einsum("nk,nkj->nj", p, design.reshape(n, k, -1))
+        mean = np.einsum("nk,nkj->nj", p, design.reshape(n, k, m + k))
         hessian = (design * flat[:, None]).T @ design - mean.T @ mean + np.diag(penalty)
         step = np.linalg.solve(hessian, gradient)
         fall = float(gradient @ step)

@@ -7,6 +7,9 @@ by permuting raters, never rows: a rater's rows belong together.
 
 from __future__ import annotations
 
+from dataclasses import dataclass
+from functools import cached_property
+
 import numpy as np
 import numpy.typing as npt
 
@@ -26,29 +29,47 @@ def soft_labels(counts: F8, strength: float) -> tuple[F8, F8]:
     return np.asarray((counts + strength * pooled) / (n + strength)), pooled
 
 
-def held_out(task: I8, label: I8, counts: F8, strength: float, weight: F8 | None = None) -> F8:
-    """log-loss of each row by the task's other rows and the pool without it; an infinite strength is the pool alone."""
-    w = np.ones(len(task)) if weight is None else weight
-    total = counts.sum(axis=0)
-    own = counts[task, label] - w
-    n = counts.sum(axis=1)[task] - w
-    pool = np.maximum(total[label] - w, 0.0) + 0.5  # half a row each: a class that one rater alone says is possible
-    pool = pool / (total.sum() - w + 0.5 * counts.shape[1])
-    share = pool if np.isinf(strength) else (own + strength * pool) / np.maximum(n + strength, 1e-300)
-    return np.asarray(-np.log(np.maximum(share, 1e-300)))
+@dataclass(frozen=True)
+class Rows:
+    """task, rater, label and weight of each row, and counts[task, class] of all of them."""
+
+    task: I8
+    rater: I8
+    label: I8
+    weight: F8
+    counts: F8
+
+    @cached_property
+    def own(self) -> tuple[F8, F8]:
+        """What the row's rater says of its task in all their rows: for the row's label, and in all."""
+        pair = np.unique(self.task * (int(self.rater.max(initial=0)) + 1) + self.rater, return_inverse=True)[1]
+        k = self.counts.shape[1]
+        by_label = np.bincount(pair * k + self.label, weights=self.weight).astype(np.float64)
+        in_all = np.bincount(pair, weights=self.weight).astype(np.float64)
+        return by_label[pair * k + self.label], in_all[pair]
+
+    def mean(self, values: F8) -> float:
+        """Over the rows, by weight."""
+        return float(values @ self.weight / max(float(self.weight.sum()), 1e-300))
 
 
-def choose_strength(
-    task: I8, label: I8, counts: F8, weight: F8 | None = None, grid: tuple[float, ...] = GRID
-) -> tuple[float, dict[str, float]]:
+def held_out(rows: Rows, strength: float) -> float:
+    """Mean log-loss of raters' labels by the other raters of the task and the pool without them; an infinite strength
+    is the pool alone."""
+    own, whole = rows.own
+    total = rows.counts.sum(axis=0)
+    pool = np.maximum(total[rows.label] - own, 0.0) + 0.5  # half a row each: what one rater alone says is possible
+    pool = pool / (total.sum() - whole + 0.5 * len(total))
+    others = np.maximum(rows.counts[rows.task, rows.label] - own, 0.0)
+    n = rows.counts.sum(axis=1)[rows.task] - whole
+    share = pool if np.isinf(strength) else (others + strength * pool) / np.maximum(n + strength, 1e-300)
+    return rows.mean(np.asarray(-np.log(np.maximum(share, 1e-300))))
+
+
+def choose_strength(rows: Rows, grid: tuple[float, ...] = GRID) -> tuple[float, dict[str, float]]:
     """The strength under which held-out raters are predicted best, and the mean log-loss of each."""
-    if not len(task):
-        return grid[0], {}
-    w = np.ones(len(task)) if weight is None else weight
-    scale = max(float(w.sum()), 1e-300)
-    losses = {f"{a:g}": float(held_out(task, label, counts, a, weight) @ w / scale) for a in grid}
-    best = min(grid, key=lambda a: losses[f"{a:g}"])
-    return best, losses
+    losses = {f"{a:g}": held_out(rows, a) for a in grid}
+    return min(grid, key=lambda a: losses[f"{a:g}"]), losses
 
 
 def divergence(p: F8, q: F8) -> F8:
@@ -63,22 +84,22 @@ def divergence(p: F8, q: F8) -> F8:
 
 
 def group_difference(
-    task: I8, rater: I8, label: I8, group: I8, n_tasks: int, k: int, rng: np.random.Generator, draws: int = DRAWS
+    rows: Rows, group: I8, contrast: F8, rng: np.random.Generator, draws: int = DRAWS
 ) -> tuple[F8, F8, F8, F8]:
     """How far raters of group 1 and 0 (others: -1) say other things of the same tasks.
 
-    Returns difference[class] (mean over common tasks of share in 1 less share in 0), its two-sided p-value[class], and
-    each task's corrected divergence and p-value; raters are permuted among the groups.
+    contrast[class, what] says what is compared: shares of classes, a mean of scores. Returns difference[what] (mean over
+    common tasks of group 1 less group 0), its two-sided p-value[what], and each task's corrected divergence and p-value;
+    raters are permuted among the groups.
     """
-    weight = [(group == g).astype(np.float64) for g in (0, 1)]
-    observed, per_task = _gap(task, rater, label, weight, n_tasks, k)
+    observed, per_task = _gap(rows, group, contrast)
     members = np.flatnonzero(group >= 0)
-    more = np.zeros(k)
+    more, n_tasks = np.zeros(contrast.shape[1]), len(rows.counts)
     sums, above = np.zeros(n_tasks), np.zeros(n_tasks)
     for _ in range(draws):
         shuffled = group.copy()
         shuffled[members] = group[members][rng.permutation(len(members))]
-        gap, jsd = _gap(task, rater, label, [(shuffled == g).astype(np.float64) for g in (0, 1)], n_tasks, k)
+        gap, jsd = _gap(rows, shuffled, contrast)
         more += np.abs(gap) >= np.abs(observed) - 1e-12
         sums += np.nan_to_num(jsd)
         above += np.nan_to_num(jsd) >= np.nan_to_num(per_task) - 1e-12
@@ -86,17 +107,19 @@ def group_difference(
     return observed, p, per_task - sums / draws, np.where(np.isfinite(per_task), (above + 1) / (draws + 1), np.nan)
 
 
-def _gap(task: I8, rater: I8, label: I8, weight: list[F8], n_tasks: int, k: int) -> tuple[F8, F8]:
+def _gap(rows: Rows, group: I8, contrast: F8) -> tuple[F8, F8]:
+    n_tasks, k = rows.counts.shape
     found = []
-    for w in weight:
-        flat = np.bincount(task * k + label, weights=w[rater], minlength=n_tasks * k).astype(np.float64)
-        found.append(flat.reshape(n_tasks, k))
+    for g in (0, 1):
+        of = np.flatnonzero(group[rows.rater] == g)
+        cell, weight = rows.task[of] * k + rows.label[of], rows.weight[of]
+        found.append(np.bincount(cell, weights=weight, minlength=n_tasks * k).astype(np.float64).reshape(n_tasks, k))
     n = [c.sum(axis=1) for c in found]
     both = (n[0] > 0) & (n[1] > 0)
     p, q = (shares(c) for c in found)
     # Tasks weigh by what they can tell: the harmonic mean of their raters in both groups.
     w = np.where(both, n[0] * n[1] / np.maximum(n[0] + n[1], 1.0), 0.0)
-    gap = (w[:, None] * (q - p)).sum(axis=0) / max(float(w.sum()), 1e-300)
+    gap = (w[:, None] * (q - p)).sum(axis=0) / max(float(w.sum()), 1e-300) @ contrast
     jsd = np.full(n_tasks, np.nan)
     jsd[both] = divergence(p[both], q[both])
     return gap, jsd

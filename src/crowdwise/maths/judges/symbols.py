@@ -22,6 +22,8 @@ I8 = npt.NDArray[np.int64]
 BINS = 3
 # A verdict without a confidence beside verdicts with one: a bin of its own.
 NONE = BINS
+# Tasks of each class before any are seen: the logarithm of a class's share must exist.
+LEAST = 1e-3
 
 
 @dataclass(frozen=True)
@@ -67,7 +69,7 @@ def fit_symbols(
     posterior, trace, converged = start, [], False
     for _ in range(max_iter):
         table = _m_step(cell, weight, posterior[task], m, k, size, counts)
-        prior = posterior.mean(axis=0) + 1e-6
+        prior = posterior.sum(axis=0) + LEAST
         prior /= prior.sum()
         logs = np.log(table).transpose(0, 2, 1).reshape(m * size, k)[cell] * weight[:, None]
         score = np.log(prior) + np.stack([np.bincount(task, weights=c, minlength=n) for c in logs.T], axis=1)
@@ -76,7 +78,7 @@ def fit_symbols(
             sure = np.flatnonzero(known < k)
             total[sure] = score[sure, known[sure]]
             posterior[sure] = np.eye(k)[known[sure]]
-        trace.append(float(total.sum() + (counts * np.log(table)).sum()))
+        trace.append(float(total.sum() + (counts * np.log(table)).sum() + LEAST * np.log(prior).sum()))
         if len(trace) > 1 and trace[-1] - trace[-2] < tol * max(abs(trace[-1]), 1.0):
             converged = True
             break
