@@ -88,9 +88,9 @@ def group_difference(
 ) -> tuple[F8, F8, F8, F8]:
     """How far raters of group 1 and 0 (others: -1) say other things of the same tasks.
 
-    contrast[class, what] says what is compared: shares of classes, a mean of scores. Returns difference[what] (mean over
-    common tasks of group 1 less group 0), its two-sided p-value[what], and each task's corrected divergence and p-value;
-    raters are permuted among the groups.
+    contrast[class, what] says what is compared: shares of classes, a mean of scores. Returns difference[what] (mean
+    over common tasks of group 1 less group 0), its two-sided p-value[what], and each task's corrected divergence and
+    p-value; raters are permuted among the groups.
     """
     observed, per_task = _gap(rows, group, contrast)
     members = np.flatnonzero(group >= 0)
