@@ -15,12 +15,12 @@ HEAD = "# Judges\n\nEvery figure here was printed by the command above its table
 def dependence_section() -> str:
     return (
         f"Nine judges in families of 5, 2 and 2, three classes, {dependence.TASKS:,} tasks, {dependence.RUNS} runs: "
-        "accuracy/log-loss on tasks without gold, in brackets what the specification measured. Errors are made together "
-        "because of a hidden answer of the family, of hard tasks with a common wrong answer, or of common and family "
-        "draws of a probit. The planted settings are chosen so that the columns without gold come out as specified.\n\n"
+        "accuracy/log-loss on tasks without gold, in brackets the figures that were to be reproduced. Errors are made "
+        "together because of a hidden answer of the family, of hard tasks with a common wrong answer, or of common and "
+        "family draws of a probit. The strengths of these were chosen so that the columns come near the figures.\n\n"
         + figures(["errors because of", "n_eff", *dependence.COLUMNS], dependence.planted_rows())
-        + "\n\nSingle pairs at 100 gold: root mean squared error of the correlation, raw and shrunk to blocks; coverage "
-        "of the 95 % interval of the effective number.\n\n"
+        + "\n\nSingle pairs at 100 gold: root mean squared error of the correlation, raw and shrunk to blocks; "
+        "coverage of the 95 % interval of the effective number.\n\n"
         + figures(["errors because of", "raw", "shrunk", "coverage"], dependence.pair_rows())
     )
 
@@ -28,8 +28,8 @@ def dependence_section() -> str:
 def llmbar_section() -> str:
     rows = [[name, f"{a:.3f}", f"{b:.2f}"] for name, (a, b) in dependence.llmbar_scores().items()]
     return (
-        "judges_llmbar: 419 pairs, 23 open models with both orders (the stack: all 25, four prompts, both orders, pooled "
-        "to one voice a judge; mean over 40 draws of the gold, scored on the other pairs).\n\n"
+        "judges_llmbar: 419 pairs, 23 open models with both orders (the stack: all 25, four prompts, both orders, "
+        "pooled to one voice a judge; mean over 40 draws of the gold, scored on the other pairs).\n\n"
         + figures(["", "accuracy", "log-loss"], rows)
     )
 
@@ -46,7 +46,7 @@ def repeats_section() -> str:
         + figures(["", "accuracy", "log-loss"], two)
         + "\n\nExcess log-loss over the best map of one judge's stated confidence, by gold tasks.\n\n"
         + figures(["", *map(str, repeats.SIZES)], three)
-        + "\n\njudges_llmbar with 60 gold: every prompt and order as a worker, against one voice a judge (20 draws).\n\n"
+        + "\n\njudges_llmbar with 60 gold: each prompt and order a worker, against one voice a judge (20 draws).\n\n"
         + figures(["", "accuracy", "log-loss", "ECE"], four)
     )
 
@@ -120,10 +120,13 @@ SECTIONS = {
 
 def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__)
-    parser.add_argument("sections", nargs="*", choices=[*SECTIONS, []], default=list(SECTIONS))
+    parser.add_argument("sections", nargs="*", help=", ".join(SECTIONS))
     if not PAGE.is_file():
         PAGE.write_text(HEAD, encoding="utf-8")
-    for name in parser.parse_args().sections:
+    wanted = parser.parse_args().sections or list(SECTIONS)
+    if set(wanted) - set(SECTIONS):
+        parser.error(f"sections are {', '.join(SECTIONS)}")
+    for name in wanted:
         title, make = SECTIONS[name]
         write_section(PAGE, name, title, f"python -m benchmarks.judges {name}", make())
 

@@ -33,8 +33,9 @@ def rectifier(slope, n=200, runs=1_000, people=True):
     rng, hits = np.random.default_rng(8), 0
     for _ in range(runs):
         length = rng.standard_normal(n)
-        truth = rng.random(n) < 1 / (1 + np.exp(-0.8 * length))
-        judge = rng.random(n) < 1 / (1 + np.exp(-(2.4 * (truth - 0.5) + slope * length)))
+        quality = 0.8 * length + rng.standard_normal(n)
+        truth = rng.random(n) < 1 / (1 + np.exp(-quality))
+        judge = rng.random(n) < 1 / (1 + np.exp(-(quality + slope * length)))
         y = judge.astype(float) - truth if people else judge.astype(float)
         hits += regression(y, length[:, None])[0].p <= 0.05
     return hits / runs

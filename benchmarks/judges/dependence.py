@@ -14,7 +14,7 @@ from crowdwise.maths.temperature import best_temperature, soften
 from . import llmbar, planted
 
 RUNS, TASKS = 10, 1_500
-# What the specification measured: n_eff, then accuracy / log-loss of each column.
+# Figures to reproduce: n_eff, then accuracy / log-loss of each column.
 EXPECTED = {
     "family": (3.3, (0.842, 0.417), (0.827, 1.94), (0.903, 0.276), (0.827, 0.481), (0.894, 0.323), (0.900, 0.280)),
     "attractor": (2.0, (0.756, 0.533), (0.757, 2.54), (0.758, 2.18), (0.757, 0.570), (0.788, 0.565), (0.788, 0.538)),

@@ -41,7 +41,7 @@ def prediction_scores():
 
 
 def prices():
-    """A made-up price list: a tenth of a cent for a billion parameters; a person's label costs a hundred such judges."""
+    """A made-up price list: 0.01 for a billion parameters, 100 for a person's label."""
     import re
 
     size = {judge: float((re.findall(r"(\d+)b", judge) or ["10"])[-1]) for judge in llmbar.judges()}

@@ -22,7 +22,7 @@ def spread(base, width, j):
     return np.clip(base + width * np.cos(2.4 * j), 0, 1)
 
 
-def family(n, rng, hidden=(0.811, 0.811, 0.75), member=0.915):
+def family(n, rng, hidden=(0.819, 0.822, 0.751), member=0.917):
     """Each family has one hidden answer a task, which may be wrong; its members report it with noise."""
     truth, label = rng.integers(K, size=n), np.empty((n, len(FAMILY)), dtype=int)
     for f in range(3):
@@ -44,7 +44,7 @@ def attractor(n, rng, hard=0.253, easy=0.889, fooled=0.686):
     return truth, label
 
 
-def probit(n, rng, common=0.267, own_family=0.49, skill=0.841, bait_share=0.532):
+def probit(n, rng, common=0.272, own_family=0.474, skill=0.84, bait_share=0.619):
     """A verdict is wrong where a common draw, its family's and its own together fall below a threshold."""
     truth = rng.integers(K, size=n)
     shared, by_family, bait = rng.standard_normal(n), rng.standard_normal((n, 3)), wrong(truth, rng)

@@ -89,18 +89,10 @@ def _by_task(votes: Annotations, rows: I8, first: I8, said: I8, win: I8) -> tupl
     occasion = votes.about_rows
     assert occasion is not None
     other = [name for name in ("prompt", "repeat") if name in occasion.columns]
-    text = occasion[rows].select(
-        pl.concat_str([pl.lit(""), *(pl.col(n).cast(pl.String).fill_null("") for n in other)], separator="\x1f")
-    )
-    frame = pl.DataFrame(
-        {
-            "task": votes.task[rows],
-            "other": text.to_series(),
-            "first": first[rows],
-            "said": said[rows],
-            "win": win[rows],
-        }
-    )
+    parts = [pl.col(n).cast(pl.String).fill_null("") for n in other]
+    text = occasion[rows].select(pl.concat_str(parts, separator="\x1f")).to_series() if other else [""] * len(rows)
+    columns = {"task": votes.task[rows], "other": text, "first": first[rows]}
+    frame = pl.DataFrame({**columns, "said": said[rows], "win": win[rows]})
     shown = np.unique(first[rows])
     one, two = (
         frame.filter(pl.col("first") == x).unique(["task", "other"], maintain_order=True) for x in (shown[0], shown[-1])

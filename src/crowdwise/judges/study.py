@@ -78,6 +78,13 @@ class Judges:
     def frontier(self, prices: Any = None) -> Frontier:
         """Which judges together, for which price a task (a mapping or table worker, price; without prices each costs
         1); scored on gold that took no part in the choice."""
+        return self._usual_frontier if prices is None else self._frontier(prices)
+
+    @cached_property
+    def _usual_frontier(self) -> Frontier:
+        return self._frontier(None)
+
+    def _frontier(self, prices: Any) -> Frontier:
         said, truth, l2 = self._learning()
         price, _ = self._prices(prices)
         price = np.ones(self.votes.n_workers) if price is None else price
