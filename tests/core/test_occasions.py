@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
+
 import numpy as np
 import polars as pl
 import pytest
@@ -87,6 +89,4 @@ def test_more_repeats_may_come_later():
 def test_facts_must_be_as_many_as_rows():
     votes = cw.Annotations.from_frame(frame())
     with pytest.raises(cw.DataError, match="about_rows"):
-        from dataclasses import replace
-
         replace(votes, about_rows=votes.about_rows[:2])

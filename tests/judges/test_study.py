@@ -184,9 +184,10 @@ def test_one_order_can_say_something_only_where_it_is_random():
 
 
 def test_an_order_that_is_none_is_refused():
+    one = pairs_of(0.0).filter(pl.col("order") == "ab").with_columns(order=pl.lit("left"))
+    votes = cw.Annotations.from_frame(one)
     with pytest.raises(cw.DataError, match="write ab or ba"):
-        one = pairs_of(0.0).filter(pl.col("order") == "ab").with_columns(order=pl.lit("left"))
-        cw.judges(cw.Annotations.from_frame(one))
+        cw.judges(votes)
 
 
 @pytest.fixture(scope="module")

@@ -11,8 +11,8 @@ from ..json.stream import objects
 from ..sources import Source
 from .base import LIKELY, NO_ANSWER, SURE, Ask, Found, Guess, Head, Rows
 from .cells import moment, number, text, texts
-from .judge_facts import facts, from_logprob
-from .judge_pairs import add_pair, pair_fields
+from .judges.facts import facts, from_logprob
+from .judges.pairs import add_pair, pair_fields
 
 NAMES = {
     "task": ("item", "item_id", "task", "task_id", "example_id", "prompt_id", "question_id", "sample_id", "id"),

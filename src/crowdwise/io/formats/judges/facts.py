@@ -6,8 +6,8 @@ from collections.abc import Iterable
 from math import exp
 from typing import Any
 
-from .base import NAN
-from .cells import number
+from ..base import NAN
+from ..cells import number
 
 FACTS = {
     "repeat": ("repeat", "repetition", "run", "trial", "sample", "seed"),

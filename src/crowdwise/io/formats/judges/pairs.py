@@ -4,9 +4,9 @@ from __future__ import annotations
 
 from typing import Any
 
-from .base import NAN, NO_ANSWER, Rows
-from .cells import moment, number, text, texts
-from .judge_facts import facts
+from ..base import NAN, NO_ANSWER, Rows
+from ..cells import moment, number, text, texts
+from .facts import facts
 
 FASTCHAT = {"question_id", "model_1", "model_2", "g1_winner", "g2_winner", "judge"}
 ALPACA = {"instruction", "generator_1", "generator_2", "annotator", "preference"}
