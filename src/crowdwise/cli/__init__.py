@@ -21,7 +21,6 @@ from . import (
     demo,
     evaluate,
     inspect,
-    judges,
     methods,
     predict,
     report,
@@ -30,6 +29,7 @@ from . import (
     train,
     workers,
 )
+from .judges import command as judges
 from .terminal import clean
 
 app = typer.Typer(

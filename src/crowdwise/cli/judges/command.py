@@ -7,10 +7,10 @@ from typing import Annotated, Any
 
 import typer
 
-from .loading import load
-from .options import Force, Gold, GoldColumns, Json, Seed, Votes
-from .terminal import clean, naming, print_json, print_table, say, tell_ledger
-from .vote_options import USUAL, Asked, reads_votes
+from ..loading import load
+from ..options import Force, Gold, GoldColumns, Json, Seed, Votes
+from ..terminal import clean, naming, print_json, print_table, say, tell_ledger
+from ..vote_options import USUAL, Asked, reads_votes
 
 Families = Annotated[
     Path | None,
@@ -67,11 +67,11 @@ def judges(
     --gold are labels of people for some tasks; 30 or more make most of this possible. Repeats, prompts and orders of
     one judge (columns repeat, prompt, order) count as one voice.
     """
-    from ..core.errors import ParameterError
-    from ..io.beside import refuse_to_overwrite
-    from ..io.csv.folder import write_tables
-    from ..judges import shown
-    from ..judges.study import judges as study
+    from ...core.errors import ParameterError
+    from ...io.beside import refuse_to_overwrite
+    from ...io.csv.folder import write_tables
+    from ...judges import shown
+    from ...judges.study import judges as study
 
     if groups is not None and not subjective:
         raise ParameterError("--groups compares raters where there is no single truth; say --subjective too")
@@ -107,8 +107,8 @@ def _tell(blocks: Any, output: Path | None) -> None:
 
 
 def _subjective(annotations: Any, groups: str | None, seed: int, output: Path | None, force: bool, json: bool) -> None:
-    from ..io.csv.folder import write_tables
-    from ..judges.soft import soft
+    from ...io.csv.folder import write_tables
+    from ...judges.soft import soft
 
     found = soft(annotations, groups, seed)
     if output is not None:
@@ -121,7 +121,7 @@ def _subjective(annotations: Any, groups: str | None, seed: int, output: Path | 
 
 def _read(path: Path | None) -> Any:
     """A table about judges or tasks."""
-    from ..io.tables import open_table
+    from ...io.tables import open_table
 
     if path is None:
         return None
@@ -131,7 +131,7 @@ def _read(path: Path | None) -> Any:
 
 def _refuse_models(path: Path, annotations: Any) -> None:
     """Refuse gold that says itself that a model wrote it."""
-    from ..judges.known import refuse_gold_of_models
+    from ...judges.known import refuse_gold_of_models
 
     if path.suffix in (".csv", ".tsv", ".jsonl", ".parquet"):
         refuse_gold_of_models(_read(path), annotations)
