@@ -22,6 +22,8 @@ _HOMES = {
     "Votes": "core.votes",
     "Run": "io.run_folder",
     "number_votes": "kinds.numbers.votes",
+    "probability_votes": "kinds.probabilities.votes",
+    "set_votes": "kinds.sets.votes",
     "Result": "core.result",
     "Ledger": "core.ledger",
     "read": "io.read",
@@ -90,8 +92,18 @@ if TYPE_CHECKING:
     from .aggregate.numbers.trimmed_mean import TrimmedMean
     from .aggregate.predictions.surprisingly_popular import SurprisinglyPopular
     from .aggregate.predictions.truth_serum import TruthSerum
+    from .aggregate.probabilities.extremized import Extremized
+    from .aggregate.probabilities.followed import Followed
+    from .aggregate.probabilities.mean_probability import MeanProbability
+    from .aggregate.probabilities.median_probability import MedianProbability
+    from .aggregate.probabilities.pooled_probabilities import PooledProbabilities
+    from .aggregate.probabilities.signals import Signals
     from .aggregate.registry import method
     from .aggregate.registry import names as methods
+    from .aggregate.sets.binary_relevance import BinaryRelevance
+    from .aggregate.sets.joint_sets import JointSets
+    from .aggregate.sets.set_coin import SetCoin
+    from .aggregate.sets.set_majority import SetMajority
     from .aggregate.spectral.eigen_ratio import EigenRatio
     from .aggregate.spectral.ghosh import Ghosh
     from .aggregate.spectral.kos import KOS
@@ -127,6 +139,8 @@ if TYPE_CHECKING:
     from .io.run_folder import Run
     from .kinds.classes.annotations import Annotations
     from .kinds.numbers.votes import number_votes
+    from .kinds.probabilities.votes import probability_votes
+    from .kinds.sets.votes import set_votes
     from .scoring import tasks
     from .scoring.calibrate import calibrate
     from .scoring.compare import Comparison, compare

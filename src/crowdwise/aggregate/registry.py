@@ -17,6 +17,8 @@ from .cards.classes import CLASSES
 from .cards.judges import JUDGES
 from .cards.learners import LEARNERS
 from .cards.numbers import NUMBERS
+from .cards.probabilities import PROBABILITIES
+from .cards.sets import SETS
 
 __all__ = [
     "CARDS",
@@ -36,7 +38,12 @@ __all__ = [
 DEFAULT = "committee"
 # Methods for classes, under the name that they always had; all of them are in CARDS.
 METHODS = {**CLASSES, **JUDGES}
-CARDS: dict[str, Card] = {**METHODS, **NUMBERS}
+CARDS: dict[str, Card] = {
+    **METHODS,
+    **NUMBERS,
+    **PROBABILITIES,
+    **SETS,
+}
 
 
 def learner(name: str) -> Card:

@@ -13,7 +13,12 @@ if TYPE_CHECKING:
 
 # What another room does: a function, or "module:function".
 Door = str | Callable[..., Any]
-BUILT_IN = {"classes": "crowdwise.kinds.classes.annotations:KIND", "numbers": "crowdwise.kinds.numbers.votes:KIND"}
+BUILT_IN = {
+    "classes": "crowdwise.kinds.classes.annotations:KIND",
+    "numbers": "crowdwise.kinds.numbers.votes:KIND",
+    "probabilities": "crowdwise.kinds.probabilities.votes:KIND",
+    "sets": "crowdwise.kinds.sets.votes:KIND",
+}
 _KINDS: dict[str, Kind] = {}
 
 

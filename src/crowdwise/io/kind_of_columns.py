@@ -22,10 +22,10 @@ def told(
     """
     if asked is not None:
         kind = kinds.get(asked)
-        return kind, _with(mapping, kind, header), ()
+        return kind, _with_more(_with(mapping, kind, header), kind, header), ()
     for name in kinds.names():
         if name != FALLBACK and any(_of(kinds.get(name), role) for role in mapping):
-            return kinds.get(name), dict(mapping), ()
+            return kinds.get(name), _with_more(mapping, kinds.get(name), header), ()
     plain = {column.strip().lower().replace(" ", "_") for column in header}
     if "label" not in mapping and not plain & set(KNOWN_AS["label"].split()):
         for name in kinds.names():
@@ -35,6 +35,20 @@ def told(
                 note = f"read as {kind.people}, as the columns tell; --kind {FALLBACK} reads classes"
                 return kind, {**found, **mapping}, (note,)
     return kinds.get(FALLBACK), dict(mapping), ()
+
+
+def told_by_lists(answers: pl.Series) -> tuple[Kind | None, tuple[str, ...]]:
+    """The kind of a table's answers where these are lists, in JSON or as such, and a note; None where they are not."""
+    some = answers.drop_nulls().head(100)
+    listed = isinstance(some.dtype, pl.List) or (
+        some.dtype == pl.String and len(some) > 0 and bool(some.str.strip_chars_start().str.starts_with("[").all())
+    )
+    for name in kinds.names() if listed else ():
+        kind = kinds.get(name)
+        why = kind.claims(answers) if kind.claims is not None and len(kind.columns) == 1 else ""
+        if why:
+            return kind, (f"read as {kind.people} ({why}); --kind {FALLBACK} reads classes",)
+    return None, ()
 
 
 def told_by_answers(question: str | None, answers: pl.Series) -> tuple[str, tuple[str, ...]]:
@@ -52,6 +66,14 @@ def told_by_answers(question: str | None, answers: pl.Series) -> tuple[str, tupl
     return FALLBACK, ()
 
 
+def kind_of_header(header: Sequence[str]) -> Kind | None:
+    """The kind, other than classes, whose columns a table of results has by their own names; None where labels are."""
+    if set(KNOWN_AS["label"].split()) & set(header):
+        return None
+    every = (kinds.get(name) for name in kinds.names() if name != FALLBACK)
+    return next((kind for kind in every if kind.can("evaluate") and set(kind.columns) <= set(header)), None)
+
+
 def roles(kind: Kind, mapping: Mapping[str, str]) -> tuple[str, ...]:
     """The columns that a vote of this kind has: task, worker and those of its answer."""
     own = tuple(role for role in mapping if _of(kind, role))
@@ -61,6 +83,12 @@ def roles(kind: Kind, mapping: Mapping[str, str]) -> tuple[str, ...]:
 def answer_roles() -> tuple[str, ...]:
     """What the columns of answers are called, over all kinds; `value_*` for parts."""
     return tuple(dict.fromkeys(role for name in kinds.names() for role in kinds.get(name).roles))
+
+
+def _with_more(mapping: Mapping[str, str], kind: Kind, header: Sequence[str]) -> dict[str, str]:
+    """With the further columns of an answer that are there by their own names."""
+    more = {role: role for role in kind.more_roles if role in header and role not in mapping.values()}
+    return {**more, **mapping} if any(_of(kind, role) for role in mapping) else dict(mapping)
 
 
 def _of(kind: Kind, role: str) -> bool:

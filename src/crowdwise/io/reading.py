@@ -19,15 +19,15 @@ from ..core.intake.coding import encode
 from ..core.intake.column import UnknownClasses
 from ..core.intake.columns import TAKEN, choose, values
 from ..core.intake.repeats import Duplicates
-from ..core.kind import Kind
+from ..core.kind import Kind, resolve
 from ..core.ledger import Ledger
 from ..core.vocabulary import quote
 from .about import facts, facts_of_items, with_about
 from .formats import FORMATS as EXPORTS
 from .formats import get
-from .formats.base import OF_TASKS, Ask, Control, Found, Item, Multiple, Rejected
+from .formats.base import OF_TASKS, SETS, Ask, Control, Found, Item, Multiple, Rejected
 from .formats.detect import PLAIN, detect
-from .kind_of_columns import FALLBACK, roles, told
+from .kind_of_columns import FALLBACK, roles, told, told_by_lists
 from .numerals import respell, with_points
 from .snorkel import read_snorkel
 from .sources import Source, open_source, printable
@@ -80,7 +80,7 @@ def read_all(
     duplicates: Duplicates = "error",
     format: str | None = None,
     question: str | None = None,
-    multiple: Multiple = "error",
+    multiple: Multiple | None = None,
     predictions: bool = False,
     rejected: Rejected = "keep",
     classes: Any = None,
@@ -89,23 +89,27 @@ def read_all(
     kind: str | None = None,
     likely: str | None = None,
     order: Sequence[Any] | None = None,
+    offered: Any = None,
     about_tasks: Any = None,
     about_workers: Any = None,
 ) -> Reading:
     """Everything in a file of votes; `read` gives the annotations alone.
 
     `question`, `multiple`, `predictions` and `rejected` are for exports of labelling tools: which control, what to do
-    with several labels in one answer ("join" makes "a|b" a class), whether models' predictions are votes, and whether
-    assignments that the requester rejected stay in. `missing` lists values that stand for nothing, such as R's "NA".
-    `kind` says what kind of answers these are ("classes", "numbers"); without it the columns tell, or, where they leave
-    it open, the `likely` kind is meant (the one that a method takes). `order` names the
-    classes from the lowest to the highest, where they have an order. `about_tasks` and `about_workers` are files or
-    frames with a row a task or worker, which then travel with the votes.
+    with several labels in one answer ("join" makes "a|b" a class, "set" reads sets, also from "a|b" in tables), whether
+    models' predictions are votes, and whether assignments that the requester rejected stay in. `missing` lists values
+    that stand for nothing, such as R's "NA". `kind` says what kind of answers these are ("classes", "numbers", "sets");
+    without it the columns tell, or, where they leave it open, the `likely` kind is meant (the one that a method takes).
+    `order` names the classes from the lowest to the highest, where they have an order; `offered` (a mapping, a file or
+    frame with a row a task) what could be chosen, where answers are sets and not everything could. `about_tasks` and
+    `about_workers` are files or frames with a row a task or worker, which then travel with the votes.
     """
     if format is not None and format not in FORMATS:
         raise ParameterError(f"format must be one of {', '.join(FORMATS)}, got {format!r}")
     if kind is None and (classes is not None or order is not None):
         kind = FALLBACK
+    if kind is None and multiple == "set":
+        kind = SETS
     ask = Ask(question, columns or {}, multiple, predictions, rejected, missing, kind or likely)
     if format == "snorkel" or (format is None and str(path).endswith(".npy")):
         matrix = with_about(read_snorkel(path, columns, classes), tasks=about_tasks, workers=about_workers)
@@ -113,6 +117,8 @@ def read_all(
     where, name, why, chosen, found = _find(path, format, ask)
     record = kinds.get(kind or likely or found.kind)
     _take_as(found, record, where)
+    if offered is not None:
+        _add_offered(found, record, offered)
     own = {"classes": classes, "order": order}
     if unknown_classes != "error":
         own["unknown_classes"] = unknown_classes
@@ -155,6 +161,13 @@ def _take_as(found: Found, record: Kind, where: str) -> None:
     found.columns[next(iter(record.columns))] = found.columns.pop("label")
 
 
+def _add_offered(found: Found, record: Kind, offered: Any) -> None:
+    """A column of what could be chosen in each row, by its task."""
+    if "offered" not in record.roles:
+        raise ParameterError(f"offered does not go with {record.people}")
+    found.columns["offered"] = resolve(record.doors["offered"])(found.columns["task"], offered)
+
+
 def _coder(
     record: Kind, own: Mapping[str, Any], name: str, found: Found, asked: str | None
 ) -> Callable[[dict[str, Any]], Coder]:
@@ -192,11 +205,19 @@ def _find_long(
     if ask.question is not None:
         mapping.setdefault("label", ask.question)
     record, wanted, chosen, notes = _columns(table, mapping, ask.kind)
-    frame = table.read(list(chosen.values()))
+    frame = _read(table, chosen, wanted)
     guessed = ask.kind is None and record.fits is not None and not mapping.keys() & set(wanted[2:])
     if guessed and not all(record.fits(frame[chosen[role]]) for role in wanted[2:]):  # type: ignore[misc]
         record, wanted, chosen, notes = _columns(table, mapping, FALLBACK)  # called a score, but no number
-        frame = table.read(list(chosen.values()))
+        frame = _read(table, chosen, wanted)
+    lists, why_lists = told_by_lists(frame[chosen["label"]]) if ask.kind is None and "label" in chosen else (None, ())
+    if lists is not None:
+        own = {role: column for role, column in mapping.items() if role != "label"}
+        role = next(iter(lists.columns))
+        record, wanted, chosen, notes = _columns(table, {**own, role: chosen["label"]}, lists.name)
+        frame, notes = _read(table, chosen, wanted), notes + why_lists
+    elif record.name == FALLBACK and table.with_lists is not None:
+        frame = table.read(list(chosen.values()))  # a class is no list: it says where there is one
     if table.decimal_comma:
         numbers = ("time", "weight", *TAKEN, *(wanted[2:] if record.fits is not None else ()))
         frame = with_points(frame, [chosen[role] for role in numbers if role in chosen])
@@ -208,6 +229,14 @@ def _find_long(
     found.about_tasks = facts(frame, chosen, "task", OF_TASKS)
     why = f"{why} with columns for {', '.join(chosen)}" if why == PLAIN else why
     return where, kind, why, chosen, found
+
+
+def _read(table: Table, chosen: Mapping[str, str], wanted: Sequence[str]) -> pl.DataFrame:
+    """The chosen columns; those of the answer may hold lists."""
+    columns = list(chosen.values())
+    return (
+        table.read(columns) if table.with_lists is None else table.with_lists(columns, [chosen[r] for r in wanted[2:]])
+    )
 
 
 def _columns(

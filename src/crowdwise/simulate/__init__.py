@@ -24,11 +24,16 @@ from .groups import (
 )
 from .numbers.scenarios import NUMBER_SCENARIOS, NumberScenario, PlantedNumbers
 from .planted import Crowd
-from .scenarios import SCENARIOS, Scenario, scenario
+from .probabilities.scenarios import PROBABILITY_SCENARIOS, PlantedProbabilities, probability_crowd
+from .scenarios import EVERY, SCENARIOS, Scenario, scenario
+from .sets.scenarios import SET_SCENARIOS, PlantedSets, SetScenario
 
 __all__ = [
+    "EVERY",
     "NUMBER_SCENARIOS",
+    "PROBABILITY_SCENARIOS",
     "SCENARIOS",
+    "SET_SCENARIOS",
     "Adversary",
     "Assignment",
     "ClassCoins",
@@ -49,10 +54,14 @@ __all__ = [
     "PairwiseFlipper",
     "PerTask",
     "PlantedNumbers",
+    "PlantedProbabilities",
+    "PlantedSets",
     "Regular",
     "Scenario",
+    "SetScenario",
     "Setting",
     "TwoCoin",
     "crowd",
+    "probability_crowd",
     "scenario",
 ]

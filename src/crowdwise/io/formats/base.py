@@ -13,9 +13,13 @@ import polars as pl
 from ...core.errors import DataError, ParameterError
 from ...core.vocabulary import quote
 from ..kind_of_columns import told_by_answers
+from ..sets.lists import as_list, lists
 from ..sources import Source
+from .judges.about import about_rows, about_workers
 
-Multiple = Literal["error", "join", "drop"]
+Multiple = Literal["error", "join", "drop", "set"]
+# The kind of answers that hold several labels at once.
+SETS = "sets"
 Rejected = Literal["keep", "drop"]
 NAN = float("nan")
 SKIPPED = "skipped by the worker"
@@ -33,22 +37,23 @@ class Ask:
     """What the user says about a file: each format uses what applies to it.
 
     `question` picks one of several; `multiple` says what to do with a worker's several labels for one task: refuse
-    the file, join them to one class ("a|b") or drop the row; `predictions` takes a model's predictions as a worker
-    of their own; `rejected="drop"` leaves out assignments that the requester rejected; `missing` are values that stand
-    for nothing; `kind` is the kind of answers that is meant (None: the file tells).
+    the file, join them to one class ("a|b"), drop the row, or read all answers as sets (None: as sets, unless another
+    kind is meant); `predictions` takes a model's predictions as a worker of their own; `rejected="drop"` leaves out
+    assignments that the requester rejected; `missing` are values that stand for nothing; `kind` is the kind of answers
+    that is meant (None: the file tells).
     """
 
     question: str | None = None
     columns: Mapping[str, str] = field(default_factory=dict)
-    multiple: Multiple = "error"
+    multiple: Multiple | None = None
     predictions: bool = False
     rejected: Rejected = "keep"
     missing: Sequence[str] = ()
     kind: str | None = None
 
     def __post_init__(self) -> None:
-        if self.multiple not in ("error", "join", "drop"):
-            raise ParameterError(f"multiple must be error, join or drop, got {self.multiple!r}")
+        if self.multiple not in (None, "error", "join", "drop", "set"):
+            raise ParameterError(f"multiple must be error, join, drop or set, got {self.multiple!r}")
         if self.rejected not in ("keep", "drop"):
             raise ParameterError(f"rejected must be keep or drop, got {self.rejected!r}")
         if isinstance(self.missing, str):
@@ -73,10 +78,8 @@ class Guess:
 
 @dataclass(frozen=True)
 class Head:
-    """The beginning of a file: its first JSON objects, or its header and first rows, or the names of its members.
-
-    `inner` is the first object of an archive's first JSONL file, where it can be read.
-    """
+    """The beginning of a file: its first JSON objects, or its header and first rows, or the names of its members;
+    `inner` is the first object of an archive's first JSONL file, where it can be read."""
 
     kind: Literal["objects", "table", "archive", "xml", "other"]
     objects: list[dict[str, Any]] = field(default_factory=list)
@@ -98,10 +101,8 @@ class Item:
 
 @dataclass(frozen=True)
 class Control:
-    """Label Studio's name for a question, for the object that it is about, and for its kind of answer.
-
-    `joined`: whether a label may be several choices (see `Ask.multiple`).
-    """
+    """Label Studio's name for a question, for the object that it is about, and for its kind of answer; `joined`: whether
+    a label may be several choices (see `Ask.multiple`)."""
 
     from_name: str
     to_name: str = "text"
@@ -159,12 +160,14 @@ class Rows:
         self._codes = {name: array("i") for name in self._names}
         self._numbers = {name: array("d") for name in ("time", "duration", "confidence")}
         self._several = array("b")
+        self._lists: dict[str | None, list[str]] = {}
         self._example = ""
         self.dropped: dict[str, int] = {}
         self.gold: dict[str, str] = {}
+        self.gold_sets: dict[str, list[str]] = {}
         self.sources: dict[str, str] = {}
         self._facts: dict[int, Mapping[str, Any]] = {}  # what single rows say of themselves, by row
-        self._unusable: dict[str, int] = {}
+        self._unusable: dict[str | None, int] = {}
 
     def __len__(self) -> int:
         return len(self._several)
@@ -193,6 +196,7 @@ class Rows:
         label: str | None = labels[0] if labels else None
         if len(labels) > 1:
             label = "|".join(sorted(each.replace("|", "||") for each in labels))
+            self._lists.setdefault(label, list(labels))
             self._example = self._example or f"task {quote([task])}, worker {quote([worker])}: {quote(labels)}"
         for name, value in (("task", task), ("worker", worker), ("label", label)):
             names = self._names[name]
@@ -204,8 +208,7 @@ class Rows:
     def drop(self, reason: str, n: int = 1, who: str | None = None) -> None:
         """Rows that are counted and not used; `who` gave an answer that is none."""
         self.dropped[reason] = self.dropped.get(reason, 0) + n
-        if who:
-            self._unusable[who] = self._unusable.get(who, 0) + n
+        self._unusable[who] = self._unusable.get(who, 0) + n
 
     def mention(self, task: str | None) -> None:
         """A task that is to appear in the results, with labels or without."""
@@ -220,6 +223,11 @@ class Rows:
                 f"{at}: task {quote([task])} has two different gold labels, {quote([self.gold[task], label])}; "
                 "keep one of them"
             )
+
+    def set_truth(self, task: str | None, labels: Sequence[str]) -> None:
+        """The set that a task is known to have; used where answers are read as sets."""
+        if task is not None:
+            self.gold_sets.setdefault(task, list(labels))
 
     def rename_workers(self, names: Mapping[str, str]) -> None:
         """Workers under other names; two that get the same name are one."""
@@ -247,11 +255,14 @@ class Rows:
         kind, certain, why = self.kind(question)
         several = np.asarray(self._several, dtype=bool)
         n = int(several.sum())
-        if n and ask.multiple == "error":
+        sets = SETS in (ask.kind, ask.multiple) or (n > 0 and ask.multiple is None and ask.kind is None)
+        if n and not sets and ask.multiple not in ("join", "drop"):
             raise DataError(
                 f"{where}: {n:,} answers hold several labels at once (first: {self._example}); say --multiple join "
-                "to make each combination a class, or --multiple drop"
+                "to make each combination a class, --multiple drop, or --kind sets to read label sets"
             )
+        if sets and ask.kind is None:
+            why = (f"{n:,} answers hold several labels at once, so all are read as label sets; see --multiple",)
         keep = ~several if n and ask.multiple == "drop" else slice(None)
         if n and ask.multiple == "drop":
             self.drop(SEVERAL, n)
@@ -259,6 +270,9 @@ class Rows:
         for name, names in self._names.items():
             codes = np.asarray(self._codes[name], dtype=np.int32)[keep]
             columns[name] = pl.Series(name, list(names), dtype=pl.String).gather(codes)
+        if sets:
+            codes = np.asarray(self._codes["label"])
+            columns["label"] = lists(list(self._names["label"]), self._lists, codes[keep], several[keep])
         for name, numbers in self._numbers.items():
             values = np.asarray(numbers)[keep]
             if np.isfinite(values).any():
@@ -266,9 +280,14 @@ class Rows:
         tasks = pl.Series("task", list(self._names["task"]), dtype=pl.String).drop_nulls()
         tasks = tasks.filter(tasks.str.strip_chars() != "")
         if self._facts:
-            columns["about_rows"] = self._about_rows()[np.arange(len(self))[keep]]
-        sources = self._about_workers()
-        truths = pl.DataFrame({"task": list(self.gold), "label": list(self.gold.values())})
+            columns["about_rows"] = about_rows(self._facts, len(self))[np.arange(len(self))[keep]]
+        sources = about_workers(self.sources, self._unusable)
+        gold = self.gold
+        if sets:
+            gold = {task: as_list([label]) for task, label in gold.items()}
+            gold |= {task: as_list(labels) for task, labels in self.gold_sets.items()}
+            kind, certain = SETS, True
+        truths = pl.DataFrame({"task": list(gold), "label": list(gold.values())})
         return Found(
             columns=columns,
             dropped=self.dropped,
@@ -276,22 +295,7 @@ class Rows:
             question=question,
             kind=kind,
             certain=certain,
-            gold=truths if self.gold else None,
+            gold=truths if gold else None,
             workers=sources if len(sources) else None,
             tasks=tasks,
         )
-
-    def _about_rows(self) -> pl.DataFrame:
-        names = dict.fromkeys(name for each in self._facts.values() for name in each)
-        rows = [self._facts.get(i, {}) for i in range(len(self))]
-        return pl.DataFrame({name: pl.Series([each.get(name) for each in rows], strict=False) for name in names})
-
-    def _about_workers(self) -> pl.DataFrame:
-        """worker, source (human or model) and, where somebody's answers were none, unusable."""
-        who = list(dict.fromkeys([*self.sources, *self._unusable]))
-        columns: dict[str, Any] = {"worker": who}
-        if self.sources:
-            columns["source"] = [self.sources.get(each) for each in who]
-        if self._unusable:
-            columns["unusable"] = [self._unusable.get(each, 0) for each in who]
-        return pl.DataFrame(columns)
