@@ -28,8 +28,7 @@ SEVERAL = "several labels at once"
 TRUTH = "ground truth, kept as gold"
 REJECTED = "rejected by the requester"
 SURE, LIKELY = 3, 2
-# Columns that tell of the tasks, where a format has more of them than a name.
-OF_TASKS = ("text", "url")
+OF_TASKS = ("text", "url")  # columns that tell of the tasks
 
 
 @dataclass(frozen=True)
@@ -101,8 +100,8 @@ class Item:
 
 @dataclass(frozen=True)
 class Control:
-    """Label Studio's name for a question, for the object that it is about, and for its kind of answer; `joined`: whether
-    a label may be several choices (see `Ask.multiple`)."""
+    """Label Studio's name for a question, for the object that it is about, and for its kind of answer; `joined`:
+    whether a label may be several choices (see `Ask.multiple`)."""
 
     from_name: str
     to_name: str = "text"
