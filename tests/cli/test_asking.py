@@ -17,6 +17,7 @@ COMMANDS = {
     "convert": "IN OUT.csv",
     "aggregate": "IN -m majority_vote",
     "compare": "IN -m majority_vote -m wawa --folds 0",
+    "judges": "IN",
     "workers": "IN -m hierarchical",
     "report": "IN -m hierarchical -o OUT.html",
     "train": "FEATURES IN -m crowd_layer --net linear --epochs 1 --validation 0 -o OUT",
