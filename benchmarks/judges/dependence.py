@@ -64,7 +64,7 @@ def planted_rows():
     return rows
 
 
-def pair_rows(n_gold=100, runs=60):
+def pair_rows(n_gold=100, runs=300):
     """Error of single pairs' correlations, raw and shrunk to blocks, at 100 gold; coverage of the interval of n_eff."""
     from crowdwise.maths.judges.dependence import effective_interval
 
@@ -81,7 +81,7 @@ def pair_rows(n_gold=100, runs=60):
             found = error_correlation(wrong)
             raw.append(((found.r - true)[off] ** 2).mean())
             better.append(((shrunk(found, planted.FAMILY)[0] - true)[off] ** 2).mean())
-            low, high = effective_interval(wrong, 0.95, rng)
+            low, high = effective_interval(wrong, 0.95)
             inside.append(low <= effective_number(true) <= high)
         rows.append([name, *(f"{np.sqrt(np.mean(v)):.3f}" for v in (raw, better)), f"{np.mean(inside):.2f}"])
     return rows

@@ -44,7 +44,7 @@ def attractor(n, rng, hard=0.253, easy=0.889, fooled=0.686):
     return truth, label
 
 
-def probit(n, rng, common=0.272, own_family=0.474, skill=0.84, bait_share=0.619):
+def probit(n, rng, common=0.268, own_family=0.465, skill=0.842, bait_share=0.6):
     """A verdict is wrong where a common draw, its family's and its own together fall below a threshold."""
     truth = rng.integers(K, size=n)
     shared, by_family, bait = rng.standard_normal(n), rng.standard_normal((n, 3)), wrong(truth, rng)

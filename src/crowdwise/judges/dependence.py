@@ -52,14 +52,14 @@ def wrong_shares(said: Voices, truth: I8, tasks: I8) -> F8:
     return out
 
 
-def effective(said: Voices, gold: Gold | None, consensus: I8, enough: int, level: float, seed: int) -> Effective:
+def effective(said: Voices, gold: Gold | None, consensus: I8, enough: int, level: float) -> Effective:
     """From errors on gold; without enough gold an upper bound by the crowd's own consensus[task]."""
     known = np.empty(0, dtype=np.int64) if gold is None else gold.known[np.isin(gold.known, said.task)]
     m = len(np.unique(said.judge))
     if gold is not None and len(known) >= enough and m:
         wrong = _present(wrong_shares(said, gold.label.astype(np.int64), known))
         value = effective_number(error_correlation(wrong).r)
-        low, high = effective_interval(wrong, level, np.random.default_rng(seed))
+        low, high = effective_interval(wrong, level)
         return Effective(m, value, min(low, value), max(high, value), None, len(known))
     tasks = np.unique(said.task)
     if not m or not len(tasks):

@@ -138,7 +138,7 @@ def judges(
     with warnings.catch_warnings():
         warnings.simplefilter("ignore")
         consensus = DawidSkene(seed=seed).fit(votes).labels.astype(np.int64)
-    found = effective(said, known, consensus, LEAST_GOLD, level, seed)
+    found = effective(said, known, consensus, LEAST_GOLD, level)
     bias = bias_table(votes, said, known, family_names, covariates)
     people = is_person(votes)
     result, notes = _result(votes, gold, known, family, people, seed)

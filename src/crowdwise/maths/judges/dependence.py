@@ -17,7 +17,8 @@ import numpy.typing as npt
 F8 = npt.NDArray[np.float64]
 I8 = npt.NDArray[np.int64]
 
-DRAWS = 1_000
+# Groups of gold tasks that are left out in turn.
+BLOCKS = 400
 # Fewer errors, or fewer gold tasks, say nothing about a pair.
 MIN_ERRORS = 3
 MIN_GOLD = 30
@@ -71,15 +72,26 @@ def effective_number(r: F8) -> float:
     return float(1 / max(float(r.mean()), 1 / m**2)) if m else float("nan")
 
 
-def effective_interval(wrong: F8, level: float, rng: np.random.Generator) -> tuple[float, float]:
-    """Bootstrap interval of the effective number over gold tasks."""
+def effective_interval(wrong: F8, level: float) -> tuple[float, float]:
+    """Interval of the effective number over gold tasks: a jackknife of its logarithm.
+
+    Percentiles of a bootstrap are too narrow where errors are few (they cover .85 with 16 errors a judge, this .92), so
+    Student's t has as many degrees of freedom as the median judge has errors, less one.
+    """
+    from scipy.special import stdtrit
+
     n = len(wrong)
-    found = np.empty(DRAWS)
-    for i in range(DRAWS):
-        times = np.bincount(rng.integers(n, size=n), minlength=n).astype(np.float64)
-        found[i] = effective_number(error_correlation(wrong, times).r)
-    low, high = np.quantile(found, [(1 - level) / 2, (1 + level) / 2])
-    return float(low), float(high)
+    value = np.log(effective_number(error_correlation(wrong).r))
+    if n < 3:
+        return 1.0, float(wrong.shape[1])
+    block = np.arange(n) * min(n, BLOCKS) // n  # tasks in the order of their names, which says nothing of their errors
+    groups = int(block[-1]) + 1
+    found = np.empty(groups)
+    for i in range(groups):
+        found[i] = np.log(effective_number(error_correlation(wrong, (block != i).astype(np.float64)).r))
+    se = np.sqrt((groups - 1) / groups * ((found - found.mean()) ** 2).sum())
+    wide = float(stdtrit(max(float(np.median(np.nansum(wrong, axis=0))) - 1, 3.0), (1 + level) / 2)) * se
+    return float(np.exp(value - wide)), float(np.exp(value + wide))
 
 
 def block_target(r: F8, family: I8) -> F8:
