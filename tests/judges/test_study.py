@@ -270,3 +270,9 @@ def test_one_judge_is_a_judge():
     assert found.n_eff.value == pytest.approx(1)
     assert found.table["accuracy"].to_list() == [1.0]
     assert found.frontier().table.height <= 1
+
+
+def test_the_version_of_a_judge_is_told():
+    rows = {"task": [1, 1, 1], "worker": [*"aab"], "label": [*"xyx"], "version": ["1", "2", "7"]}
+    found = cw.judges(cw.Annotations.from_frame(pl.DataFrame(rows)))
+    assert dict(found.table.select("judge", "version").iter_rows()) == {"a@1": "1", "a@2": "2", "b": "7"}

@@ -41,6 +41,7 @@ def judge_table(
         "judge": votes.workers.cast(pl.String),
         "family": family,
         "kind": pl.Series(kinds_of(votes), dtype=pl.String),
+        "version": pl.Series(versions_of(votes), dtype=pl.String),
         "price": pl.Series([None] * m, dtype=pl.Float64) if price is None else price,
         "tasks": tasks,
         "rows": rows,
@@ -57,6 +58,16 @@ def judge_table(
     }
     table = pl.DataFrame(columns, strict=False)
     return table.with_columns(pl.selectors.float().fill_nan(None))
+
+
+def versions_of(votes: Annotations) -> list[str | None]:
+    """The version of each judge, as rows or the table about workers say; None where nobody says."""
+    told = column_by(votes.about_workers, "version", votes.workers)
+    if votes.about_rows is None or "version" not in votes.about_rows.columns:
+        return [None] * votes.n_workers if told is None else [None if v is None else str(v) for v in told]
+    rows = pl.DataFrame({"worker": votes.worker, "version": votes.about_rows["version"].cast(pl.String)})
+    found = dict(rows.drop_nulls().unique("worker", maintain_order=True).iter_rows())
+    return [found.get(worker) for worker in range(votes.n_workers)]
 
 
 def own_agreement(said: Voices) -> F8:

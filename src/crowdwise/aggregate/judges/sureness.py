@@ -22,6 +22,7 @@ class Sureness:
         self.said, self.truth = said, truth
         self.stated = np.isfinite(said.confidence)
         self.use = use and bool(self.stated.any())
+        self.ones = np.ones(len(said.task))
 
     def fit(self, tasks: I8) -> F8:
         """platt[judge, (shift, slope, scale)] learnt on these gold tasks; NaN where the confidence is ignored."""
@@ -44,7 +45,7 @@ class Sureness:
 
     def factor(self, platt: F8) -> F8:
         """What each voice is multiplied by: 1, or calibrated log-odds over their mean."""
-        return self.apply(self.said, platt)
+        return self.apply(self.said, platt) if self.use else self.ones
 
     @staticmethod
     def apply(said: Voices, platt: F8) -> F8:

@@ -56,12 +56,12 @@ def voices(annotations: Annotations) -> Voices:
     weight = np.ones(len(votes)) if votes.weight is None else votes.weight
     said = np.zeros((len(votes), votes.n_classes))
     said[np.arange(len(votes)), votes.label] = weight
-    share = segment_sum(said, ends) if len(start) else np.zeros((0, votes.n_classes))
+    share = said if len(start) == len(votes) else segment_sum(said, ends)  # mostly every voice has one row
     total = share.sum(axis=1)
     sure = np.full(len(votes), np.nan) if votes.confidence is None else votes.confidence
     stated = np.isfinite(sure)
     both = np.column_stack([np.where(stated, sure, 0.0), stated.astype(np.float64)])
-    summed = segment_sum(both, ends) if len(start) else np.zeros((0, 2))
+    summed = both if len(start) == len(votes) else segment_sum(both, ends)
     heard = total > 0
     return Voices(
         task=votes.task[start][heard].astype(np.int64),
