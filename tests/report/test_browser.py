@@ -25,9 +25,10 @@ def browser():
 
 
 @pytest.fixture(scope="module")
-def files(tmp_path_factory, plain_page, hostile_page, number_page):
+def files(tmp_path_factory, plain_page, hostile_page, number_page, judge_page):
     folder = tmp_path_factory.mktemp("pages")
-    for name, page in (("plain", plain_page), ("hostile", hostile_page), ("numbers", number_page)):
+    pages = {"plain": plain_page, "hostile": hostile_page, "numbers": number_page, "judges": judge_page}
+    for name, page in pages.items():
         (folder / f"{name}.html").write_text(page, encoding="utf-8")
     return folder
 
@@ -76,7 +77,7 @@ def pick_every_pair(page, at_most=40):
     page.fill("input[data-filter]", "")
 
 
-@pytest.mark.parametrize("name", ["plain", "hostile", "numbers"])
+@pytest.mark.parametrize("name", ["plain", "hostile", "numbers", "judges"])
 def test_no_request_no_complaint_no_dialog(visit, name):
     page, watch = visit(name)
     pick_every_pair(page)
@@ -85,7 +86,8 @@ def test_no_request_no_complaint_no_dialog(visit, name):
     assert watch.dialogs == []
     assert watch.complaints == []
     assert len(watch.requests) == 1
-    assert page.title() == {"hostile": PAYLOADS[0], "plain": "A crowd", "numbers": PAYLOADS[1]}[name]
+    titles = {"hostile": PAYLOADS[0], "plain": "A crowd", "numbers": PAYLOADS[1], "judges": "Judges"}
+    assert page.title() == titles[name]
 
 
 def test_the_hostile_names_are_all_there_as_text(visit):
@@ -166,7 +168,7 @@ def test_a_download_is_plain_csv_with_scripts_on(visit):
     assert waiting.value.path().read_text(encoding="utf-8").startswith("worker,n_labels,skill")
 
 
-@pytest.mark.parametrize("name", ["plain", "hostile", "numbers"])
+@pytest.mark.parametrize("name", ["plain", "hostile", "numbers", "judges"])
 @pytest.mark.parametrize("width", [360, 768, 1400])
 def test_the_page_never_scrolls_sideways(visit, name, width):
     page, _ = visit(name, width=width)
@@ -176,7 +178,15 @@ def test_the_page_never_scrolls_sideways(visit, name, width):
 
 @pytest.mark.parametrize(
     ("name", "scheme"),
-    [("plain", "light"), ("plain", "dark"), ("hostile", "light"), ("numbers", "light"), ("numbers", "dark")],
+    [
+        ("plain", "light"),
+        ("plain", "dark"),
+        ("hostile", "light"),
+        ("numbers", "light"),
+        ("numbers", "dark"),
+        ("judges", "light"),
+        ("judges", "dark"),
+    ],
 )
 def test_axe_finds_nothing_serious(visit, name, scheme):
     from axe_playwright_python.sync_playwright import Axe

@@ -2,24 +2,17 @@
 
 from __future__ import annotations
 
-import numpy as np
-import polars as pl
 import pytest
-from benchmarks.judges import planted
 
 import crowdwise as cw
 
-EVIL = '<img src=x onerror="alert(1)">'
+from .conftest import judge_crowd
+from .payloads import PAYLOADS
 
 
 @pytest.fixture(scope="module")
 def crowd():
-    truth, label, stated = planted.confident(150, np.random.default_rng(0))
-    names = ["judge-a", EVIL, "judge-c", "judge-d"]
-    task, worker = np.indices(label.shape).reshape(2, -1)
-    votes = cw.Annotations.from_arrays(task, np.array(names)[worker], label.ravel(), confidence=stated.ravel())
-    about = {"worker": names, "kind": ["model"] * 4, "family": ["f", "f", "g", EVIL], "price": [1.0, 2.0, 3.0, 4.0]}
-    return votes.about(workers=pl.DataFrame(about)), {t: int(truth[t]) for t in range(100)}
+    return judge_crowd()
 
 
 def test_judges_and_frontier_with_gold(crowd):
@@ -31,7 +24,7 @@ def test_judges_and_frontier_with_gold(crowd):
     assert "Who errs together" in page
     assert "Stated confidence" in page
     assert "frontier.csv" in page
-    assert EVIL not in page
+    assert PAYLOADS[0] not in page
 
 
 def test_without_gold_nothing_is_promised(crowd):
