@@ -23,6 +23,7 @@ LAYERS = (
     ("workers",),
     ("judges",),
     ("audit", "simulate", "datasets"),
+    ("active",),
     ("learn",),
     ("plots", "report", "compat", "sklearn"),
     ("cli",),

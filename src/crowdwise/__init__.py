@@ -24,6 +24,9 @@ _HOMES = {
     "number_votes": "kinds.numbers.votes",
     "probability_votes": "kinds.probabilities.votes",
     "set_votes": "kinds.sets.votes",
+    "neighbour_links": "aggregate.graphs.links",
+    "span_votes": "kinds.spans.votes",
+    "text_votes": "kinds.texts.votes",
     "Result": "core.result",
     "Ledger": "core.ledger",
     "read": "io.read",
@@ -44,10 +47,10 @@ _HOMES |= dict.fromkeys(PUBLIC, "core.errors")
 _HOMES |= {
     card.where.partition(":")[2]: card.where.partition(":")[0].removeprefix("crowdwise.") for card in CARDS.values()
 }
-_ROOMS = ("datasets", "errors", "judges", "learn", "registry", "report", "simulate", "tasks", "workers")
+_ROOMS = ("active", "datasets", "errors", "judges", "learn", "registry", "report", "simulate", "tasks", "workers")
 
 if TYPE_CHECKING:
-    from . import datasets, judges, learn, report, simulate, workers
+    from . import active, datasets, judges, learn, report, simulate, workers
     from .aggregate import registry
     from .aggregate.bayes.bayes_gc import BayesGC
     from .aggregate.bayes.belief_propagation import BeliefPropagation
@@ -70,6 +73,8 @@ if TYPE_CHECKING:
     from .aggregate.ensemble.auto import Auto
     from .aggregate.ensemble.committee import Committee
     from .aggregate.ensemble.crowdlab import crowdlab
+    from .aggregate.graphs.graph_field import GraphField
+    from .aggregate.graphs.links import neighbour_links
     from .aggregate.judges.family_vote import FamilyVote
     from .aggregate.judges.judge_stack import JudgeStack
     from .aggregate.judges.judge_symbols import JudgeSymbols
@@ -90,6 +95,10 @@ if TYPE_CHECKING:
     from .aggregate.numbers.spectral_regression import SpectralRegression
     from .aggregate.numbers.student import Student
     from .aggregate.numbers.trimmed_mean import TrimmedMean
+    from .aggregate.ordered.ordinal_committee import OrdinalCommittee
+    from .aggregate.ordered.ordinal_prior import OrdinalPrior
+    from .aggregate.ordered.ordinal_split import OrdinalSplit
+    from .aggregate.ordered.ordinal_types import OrdinalTypes
     from .aggregate.predictions.surprisingly_popular import SurprisinglyPopular
     from .aggregate.predictions.truth_serum import TruthSerum
     from .aggregate.probabilities.extremized import Extremized
@@ -104,11 +113,22 @@ if TYPE_CHECKING:
     from .aggregate.sets.joint_sets import JointSets
     from .aggregate.sets.set_coin import SetCoin
     from .aggregate.sets.set_majority import SetMajority
+    from .aggregate.spans.bsc import BSC
+    from .aggregate.spans.hmm_crowd import HMMCrowd
+    from .aggregate.spans.span_combined import SpanCombined
+    from .aggregate.spans.span_majority import SpanMajority
+    from .aggregate.spans.span_vote import SpanVote
+    from .aggregate.spans.token_dawid_skene import TokenDawidSkene
     from .aggregate.spectral.eigen_ratio import EigenRatio
     from .aggregate.spectral.ghosh import Ghosh
     from .aggregate.spectral.kos import KOS
     from .aggregate.spectral.mmsr import MMSR
     from .aggregate.spectral.pgd import PGD
+    from .aggregate.texts.medoid import Medoid
+    from .aggregate.texts.rover import Rover
+    from .aggregate.texts.text_combined import TextCombined
+    from .aggregate.texts.weighted_medoid import WeightedMedoid
+    from .aggregate.texts.weighted_rover import WeightedRover
     from .aggregate.voting.bwa import BWA
     from .aggregate.voting.gold_majority_vote import GoldMajorityVote
     from .aggregate.voting.iwmv import IWMV
@@ -141,6 +161,8 @@ if TYPE_CHECKING:
     from .kinds.numbers.votes import number_votes
     from .kinds.probabilities.votes import probability_votes
     from .kinds.sets.votes import set_votes
+    from .kinds.spans.votes import span_votes
+    from .kinds.texts.votes import text_votes
     from .scoring import tasks
     from .scoring.calibrate import calibrate
     from .scoring.compare import Comparison, compare

@@ -14,11 +14,15 @@ from ..core import kind_table as kinds
 from ..core.errors import ParameterError
 from .cards.card import Card
 from .cards.classes import CLASSES
+from .cards.graphs import GRAPHS
 from .cards.judges import JUDGES
 from .cards.learners import LEARNERS
 from .cards.numbers import NUMBERS
+from .cards.ordered import ORDERED
 from .cards.probabilities import PROBABILITIES
 from .cards.sets import SETS
+from .cards.spans import SPANS
+from .cards.texts import TEXTS
 
 __all__ = [
     "CARDS",
@@ -28,6 +32,7 @@ __all__ = [
     "Card",
     "card",
     "default_for",
+    "default_of",
     "get",
     "learner",
     "method",
@@ -41,8 +46,12 @@ METHODS = {**CLASSES, **JUDGES}
 CARDS: dict[str, Card] = {
     **METHODS,
     **NUMBERS,
+    **ORDERED,
+    **GRAPHS,
     **PROBABILITIES,
     **SETS,
+    **SPANS,
+    **TEXTS,
 }
 
 
@@ -67,6 +76,12 @@ def names(takes: str | None = "classes") -> list[str]:
 def default_for(kind: str) -> str:
     """The method that is taken for a kind of answers when nobody says."""
     return DEFAULT if kind == "classes" else kinds.get(kind).default
+
+
+def default_of(votes: Any) -> str:
+    """The method that is taken for these votes: their kind's, or what its door `default` says of them."""
+    kind = votes.kind
+    return str(kind.door("default")(votes)) if kind.can("default") else default_for(kind.name)
 
 
 def register(own: Card) -> Card:

@@ -30,6 +30,7 @@ from . import (
     workers,
 )
 from .judges import command as judges
+from .live import next
 from .terminal import clean
 
 app = typer.Typer(
@@ -54,6 +55,7 @@ app.command("show")(show.show)
 app.command("workers")(workers.workers)
 app.command("judges")(judges.judges)
 app.command("report")(report.report)
+app.command("next")(next.next_)
 app.command("simulate")(simulate.simulate)
 app.command("convert")(convert.convert)
 

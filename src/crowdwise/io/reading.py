@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import os
 from collections.abc import Callable, Iterator, Mapping, Sequence
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, field
 from functools import partial
 from inspect import signature
 from pathlib import Path
@@ -15,19 +15,18 @@ import polars as pl
 from ..core import kind as kinds
 from ..core.answers import Coder
 from ..core.errors import DataError, ParameterError
-from ..core.intake.coding import encode
 from ..core.intake.column import UnknownClasses
 from ..core.intake.columns import TAKEN, choose, values
 from ..core.intake.repeats import Duplicates
 from ..core.kind import Kind, resolve
-from ..core.ledger import Ledger
 from ..core.vocabulary import quote
-from .about import facts, facts_of_items, with_about
+from .about import facts, with_about, with_links
 from .formats import FORMATS as EXPORTS
 from .formats import get
 from .formats.base import OF_TASKS, SETS, Ask, Control, Found, Item, Multiple, Rejected
 from .formats.detect import PLAIN, detect
-from .kind_of_columns import FALLBACK, roles, told, told_by_lists
+from .found_votes import coded_votes, with_facts
+from .kind_of_columns import FALLBACK, may_be_classes, roles, told, told_by_lists
 from .numerals import respell, with_points
 from .snorkel import read_snorkel
 from .sources import Source, open_source, printable
@@ -90,6 +89,7 @@ def read_all(
     likely: str | None = None,
     order: Sequence[Any] | None = None,
     offered: Any = None,
+    links: Any = None,
     about_tasks: Any = None,
     about_workers: Any = None,
 ) -> Reading:
@@ -102,7 +102,8 @@ def read_all(
     without it the columns tell, or, where they leave it open, the `likely` kind is meant (the one that a method takes).
     `order` names the classes from the lowest to the highest, where they have an order; `offered` (a mapping, a file or
     frame with a row a task) what could be chosen, where answers are sets and not everything could. `about_tasks` and
-    `about_workers` are files or frames with a row a task or worker, which then travel with the votes.
+    `about_workers` are files or frames with a row a task or worker, which then travel with the votes;
+    `links` is one with two columns of tasks that belong together, and a third with weights if there is one.
     """
     if format is not None and format not in FORMATS:
         raise ParameterError(f"format must be one of {', '.join(FORMATS)}, got {format!r}")
@@ -111,45 +112,21 @@ def read_all(
     if kind is None and multiple == "set":
         kind = SETS
     ask = Ask(question, columns or {}, multiple, predictions, rejected, missing, kind or likely)
+    about = {"tasks": about_tasks, "workers": about_workers}
     if format == "snorkel" or (format is None and str(path).endswith(".npy")):
-        matrix = with_about(read_snorkel(path, columns, classes), tasks=about_tasks, workers=about_workers)
-        return Reading(matrix, "snorkel", "the file's name ends in .npy")
+        votes = with_about(read_snorkel(path, columns, classes), **about)
+        return Reading(votes, "snorkel", "the file's name ends in .npy")
     where, name, why, chosen, found = _find(path, format, ask)
+    unknown = None if unknown_classes == "error" else unknown_classes
+    own = {"classes": classes, "order": order, "unknown_classes": unknown}
     record = kinds.get(kind or likely or found.kind)
     _take_as(found, record, where)
     if offered is not None:
         _add_offered(found, record, offered)
-    own = {"classes": classes, "order": order}
-    if unknown_classes != "error":
-        own["unknown_classes"] = unknown_classes
     coder = _coder(record, {key: value for key, value in own.items() if value is not None}, name, found, kind)
-    try:
-        coded = encode(
-            found.columns,
-            coder,
-            tasks=found.tasks,
-            workers=found.all_workers,
-            duplicates=duplicates,
-            notes=found.notes,
-            missing=missing if name != "wide" else (),
-        )
-    except DataError as error:
-        raise DataError(f"{where}: {error}") from None
-    ledger = _with(coded.ledger, found.dropped)
-    _refuse_empty(ledger, where, name)
-    votes = record.votes._of(replace(coded, ledger=ledger))
-    if found.items is not None:
-        found.about_tasks = facts_of_items(found.items(), _of_tasks(columns), where)
-    if found.workers is not None and found.workers.width > 1:
-        votes = votes.about(workers=found.workers)
-    if found.about_tasks is not None:
-        votes = votes.about(tasks=found.about_tasks)
-    votes = with_about(votes, tasks=about_tasks, workers=about_workers)
+    votes = with_facts(coded_votes(record, coder, found, (where, name), duplicates, missing), found, where, columns)
+    votes = with_links(with_about(votes, **about), links)
     return Reading(votes, name, why, found.question, chosen, found.gold, found.workers, found.items, found.control)
-
-
-def _of_tasks(columns: Mapping[str, str] | None) -> dict[str, str]:
-    return {role: column for role, column in (columns or {}).items() if role in OF_TASKS}
 
 
 def _take_as(found: Found, record: Kind, where: str) -> None:
@@ -207,7 +184,8 @@ def _find_long(
     record, wanted, chosen, notes = _columns(table, mapping, ask.kind)
     frame = _read(table, chosen, wanted)
     guessed = ask.kind is None and record.fits is not None and not mapping.keys() & set(wanted[2:])
-    if guessed and not all(record.fits(frame[chosen[role]]) for role in wanted[2:]):  # type: ignore[misc]
+    fits = not guessed or all(record.fits(frame[chosen[role]]) for role in wanted[2:])  # type: ignore[misc]
+    if not fits and may_be_classes(table.header):
         record, wanted, chosen, notes = _columns(table, mapping, FALLBACK)  # called a score, but no number
         frame = _read(table, chosen, wanted)
     lists, why_lists = told_by_lists(frame[chosen["label"]]) if ask.kind is None and "label" in chosen else (None, ())
@@ -244,6 +222,8 @@ def _columns(
 ) -> tuple[Kind, tuple[str, ...], dict[str, str], tuple[str, ...]]:
     """The kind of the answers, the roles of its columns, which column has which, and notes."""
     record, named, notes = told(table.header, mapping, asked)
+    taken = {*named.values()}
+    named |= {role: role for role in record.along if role in table.header and role not in (*named, *taken)}
     wanted = roles(record, named)
     chosen, more = choose_columns(table, named, wanted)
     return record, wanted, chosen, notes + more
@@ -272,22 +252,3 @@ def _gold(frame: pl.DataFrame, chosen: Mapping[str, str], where: str) -> pl.Data
     if len(twice):
         raise DataError(f"{where}: {len(twice)} tasks have two different gold labels: {quote(twice)}; keep one of them")
     return known
-
-
-def _with(ledger: Ledger, dropped: Mapping[str, int]) -> Ledger:
-    reasons = {r: dropped.get(r, 0) + ledger.dropped.get(r, 0) for r in dict.fromkeys([*dropped, *ledger.dropped])}
-    return Ledger(ledger.rows_in + sum(dropped.values()), ledger.rows_used, reasons, ledger.notes)
-
-
-def _refuse_empty(ledger: Ledger, where: str, kind: str) -> None:
-    if ledger.rows_used:
-        return
-    if ledger.rows_in:
-        why = "; ".join(f"{n:,} {reason}" for reason, n in ledger.dropped.items())
-        hint = "are these the right columns?" if kind in TABLES else "is it the right file?"
-        raise DataError(f"{where}: none of its {ledger.rows_in:,} rows can be used ({why}); {hint}")
-    raise DataError(
-        f"{where} has a header but no rows with labels; is it the right file?"
-        if kind in TABLES
-        else f"{where} has no annotations; is it the right file?"
-    )

@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass
-from typing import Any
+from dataclasses import dataclass, field
+from typing import Any, Generic, TypeVar
 
 import numpy as np
 import numpy.typing as npt
@@ -20,6 +20,7 @@ from .column import Column
 from .occasions import by_version, occasions, one_voice, unusable
 from .repeats import Duplicates, resolve, told
 
+A = TypeVar("A", bound=Answers)
 F8 = npt.NDArray[np.float64]
 # What a row may carry besides task, worker and answer; NaN where a row has none (a weight it always has).
 NUMBERS = ("weight", "time", "duration", "confidence")
@@ -27,20 +28,20 @@ NUMBERS = ("weight", "time", "duration", "confidence")
 MakeCoder = Callable[[dict[str, Any]], Coder]
 
 
-@dataclass(frozen=True)
-class Coded:
-    """Everything that votes are made of, rows sorted by task and worker."""
+@dataclass(frozen=True, eq=False, repr=False)
+class Coded(Generic[A]):
+    """What votes are made of: codes into vocabularies, rows sorted by task and worker."""
 
     task: Codes
     worker: Codes
-    answers: Answers
+    answers: A
     tasks: pl.Series
     workers: pl.Series
-    weight: F8 | None
-    time: F8 | None
-    duration: F8 | None
-    confidence: F8 | None
-    ledger: Ledger
+    weight: F8 | None = None
+    time: F8 | None = None
+    duration: F8 | None = None
+    confidence: F8 | None = None
+    ledger: Ledger = field(default_factory=lambda: Ledger(0, 0))
     about_rows: pl.DataFrame | None = None
     about_workers: pl.DataFrame | None = None
 
@@ -54,12 +55,11 @@ def encode(
     workers: Any = None,
     notes: tuple[str, ...] = (),
     missing: Sequence[Any] = (),
-) -> Coded:
+) -> Coded[Any]:
     """Codes for the columns task, worker, those of the answer, and NUMBERS; sorted, with a ledger of every row.
 
-    The column `about_rows` is a table of what else is known of the rows (see occasions.py).
-
-    Values in `missing` stand for nothing, as an empty cell does.
+    The column `about_rows` is a table of what else is known of the rows (see occasions.py). Values in `missing` stand
+    for nothing, as an empty cell does.
     """
     if duplicates not in ("error", "first", "last", "keep"):
         raise ParameterError(f"duplicates must be error, first, last or keep, got {duplicates!r}")
@@ -69,59 +69,96 @@ def encode(
         columns["worker"], told_of = by_version(columns["worker"], about["version"])
         notes += told_of
     parts = {name: Column.of(columns.pop(name), name) for name in ("task", "worker")}
-    occasion, n_occasions = occasions(about)
     coder = make_coder(columns)
+    n_rows = _length(parts, coder)
+    users = {name: columns.get(name) for name in NUMBERS}
+    numbers = {name: _numbers(values, name, n_rows) for name, values in users.items()}
+    notes += _leave_out([*parts.values(), coder], missing)
+    dropped, keep = _kept(parts, coder, {"task": tasks, "worker": workers})
+    rows = _Rows(parts, coder.finish(), numbers, about)
+    silent = _silent(parts, coder)
+    rows.take(None if keep.all() else np.flatnonzero(keep))
+    repeats = rows.put_in_order(duplicates)
+    notes += (
+        rows.as_voices() + coder.notes(rows.answers) + tuple(note for part in parts.values() for note in part.lost())
+    )
+    return Coded(
+        task=np.ascontiguousarray(rows.task, dtype=np.int32),
+        worker=np.ascontiguousarray(rows.worker, dtype=np.int32),
+        answers=rows.answers,
+        tasks=parts["task"].vocabulary,
+        workers=parts["worker"].vocabulary,
+        **{name: _own(values, users[name]) for name, values in rows.numbers.items()},
+        ledger=Ledger(n_rows, len(rows.task), dropped | repeats, notes),
+        about_rows=rows.about,
+        about_workers=None if silent is None else unusable(*silent, parts["worker"].vocabulary),
+    )
+
+
+class _Rows:
+    """Codes, answers and numbers of the rows, which go together."""
+
+    def __init__(
+        self, parts: Mapping[str, Column], answers: Answers, numbers: dict[str, F8 | None], about: pl.DataFrame | None
+    ) -> None:
+        self.parts, self.answers, self.numbers, self.about = parts, answers, numbers, about
+        self.occasion, self.n_occasions = occasions(about)
+        self.task, self.worker = parts["task"].codes, parts["worker"].codes
+
+    def take(self, order: npt.NDArray[np.int64] | None) -> None:
+        """These rows, in this order; None: all as they are."""
+        if order is None:
+            return
+        self.task, self.worker, self.answers = self.task[order], self.worker[order], self.answers.take(order)
+        self.about = None if self.about is None else self.about[order]
+        self.occasion = None if self.occasion is None else self.occasion[order]
+        for name, values in self.numbers.items():
+            self.numbers[name] = None if values is None else values[order]
+
+    def put_in_order(self, duplicates: Duplicates) -> dict[str, int]:
+        """Sort by task and worker; how many repeats went for which reason."""
+        n_tasks, n_workers = (len(self.parts[name].vocabulary) for name in ("task", "worker"))
+        minor = self.worker if self.occasion is None else self.worker * np.int64(self.n_occasions) + self.occasion
+        self.take(order_by(self.task, n_tasks, minor, n_workers * self.n_occasions))
+        keys = self.answers.keys()
+        kept, repeats = resolve(self.task, self.worker, keys, self.numbers, duplicates, self._tell, self.occasion)
+        self.take(kept)
+        return repeats
+
+    def as_voices(self) -> tuple[str, ...]:
+        """Let the rows of a worker on a task weigh one together where they are occasions and nobody weighed them."""
+        if self.occasion is None or self.numbers["weight"] is not None:
+            return ()
+        self.numbers["weight"], notes = one_voice(self.task, self.worker)
+        return notes
+
+    def _tell(self, rows: npt.NDArray[np.int64]) -> str:
+        row = int(rows[0])
+        task, worker = self.parts["task"].vocabulary, self.parts["worker"].vocabulary
+        return told(task[int(self.task[row])], worker[int(self.worker[row])], self.answers.words(rows))
+
+
+def _length(parts: Mapping[str, Column], coder: Coder) -> int:
+    """The number of rows, the same in every column."""
     n_rows = len(parts["task"])
     for name, size in (("worker", len(parts["worker"])), ("label", len(coder))):
         if size != n_rows:
             raise DataError(f"task has {n_rows} rows but {name} has {size}; columns must be equally long")
-    users = {name: columns.get(name) for name in NUMBERS}
-    numbers = {name: _numbers(values, name, n_rows) for name, values in users.items()}
-    notes += _leave_out([*parts.values(), coder], missing)
+    return n_rows
+
+
+def _kept(
+    parts: Mapping[str, Column], coder: Coder, given: Mapping[str, Any]
+) -> tuple[dict[str, int], npt.NDArray[np.bool_]]:
+    """Which rows stay, and how many went for which reason: nulls, names that are not among those given, answers."""
     dropped, keep = _null_rows(parts, coder)
-    for name, given in (("task", tasks), ("worker", workers)):
-        if given is not None:
-            keep &= parts[name].recode(sorted_vocabulary(given, name), keep, dropped)
+    for name, names in given.items():
+        if names is not None:
+            keep &= parts[name].recode(sorted_vocabulary(names, name), keep, dropped)
     admitted = coder.admit(keep, dropped)
     if admitted is not None:
         keep &= admitted
-    task, worker, answers = parts["task"].codes, parts["worker"].codes, coder.finish()
-    silent = _silent(parts, coder)
-
-    def take(order: npt.NDArray[np.int64] | None) -> None:
-        nonlocal task, worker, answers, about, occasion
-        if order is not None:
-            task, worker, answers = task[order], worker[order], answers.take(order)
-            about = None if about is None else about[order]
-            occasion = None if occasion is None else occasion[order]
-            for name, values in numbers.items():
-                numbers[name] = None if values is None else values[order]
-
-    def tell(rows: npt.NDArray[np.int64]) -> str:
-        row = int(rows[0])
-        who = parts["task"].vocabulary[int(task[row])], parts["worker"].vocabulary[int(worker[row])]
-        return told(*who, answers.words(rows))
-
-    take(None if keep.all() else np.flatnonzero(keep))
-    minor = worker if occasion is None else worker * np.int64(n_occasions) + occasion
-    take(order_by(task, len(parts["task"].vocabulary), minor, len(parts["worker"].vocabulary) * n_occasions))
-    kept, repeats = resolve(task, worker, answers.keys(), numbers, duplicates, tell, occasion)
-    take(kept)
-    if occasion is not None and numbers["weight"] is None:
-        numbers["weight"], told_of = one_voice(task, worker)
-        notes += told_of
-    notes += coder.notes(answers) + tuple(note for part in parts.values() for note in part.lost())
-    return Coded(
-        task=np.ascontiguousarray(task, dtype=np.int32),
-        worker=np.ascontiguousarray(worker, dtype=np.int32),
-        answers=answers,
-        tasks=parts["task"].vocabulary,
-        workers=parts["worker"].vocabulary,
-        **{name: _own(values, users[name]) for name, values in numbers.items()},
-        ledger=Ledger(n_rows, len(task), dropped | repeats, notes),
-        about_rows=about,
-        about_workers=None if silent is None else unusable(*silent, parts["worker"].vocabulary),
-    )
+    return dropped, keep
 
 
 def _leave_out(parts: Sequence[Column | Coder], missing: Sequence[Any]) -> tuple[str, ...]:

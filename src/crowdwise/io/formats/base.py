@@ -15,6 +15,7 @@ from ...core.vocabulary import quote
 from ..kind_of_columns import told_by_answers
 from ..sets.lists import as_list, lists
 from ..sources import Source
+from ..spans.bare import Bare
 from .judges.about import about_rows, about_workers
 
 Multiple = Literal["error", "join", "drop", "set"]
@@ -101,12 +102,13 @@ class Item:
 @dataclass(frozen=True)
 class Control:
     """Label Studio's name for a question, for the object that it is about, and for its kind of answer; `joined`:
-    whether a label may be several choices (see `Ask.multiple`)."""
+    whether a label may be several choices (see `Ask.multiple`), `lists`: whether it is a JSON list of them."""
 
     from_name: str
     to_name: str = "text"
     kind: str = "choices"
     joined: bool = False
+    lists: bool = False
 
 
 @dataclass
@@ -147,10 +149,8 @@ class Format(Protocol):
 
 
 class Rows:
-    """Rows as they are found, coded at once: a file of any size costs a few numbers a row.
-
-    `kind` is the kind of all answers, where the format has only one.
-    """
+    """Rows as they are found, coded at once: a file of any size costs a few numbers a row; `kind` is the kind of all
+    answers, where the format has only one."""
 
     def __init__(self, kind: str | None = None) -> None:
         self._kind = kind
@@ -161,6 +161,7 @@ class Rows:
         self._several = array("b")
         self._lists: dict[str | None, list[str]] = {}
         self._example = ""
+        self.bare = Bare()
         self.dropped: dict[str, int] = {}
         self.gold: dict[str, str] = {}
         self.gold_sets: dict[str, list[str]] = {}
@@ -183,11 +184,8 @@ class Rows:
         kind: str | None = None,
         facts: Mapping[str, Any] | None = None,
     ) -> None:
-        """One answer; several labels in it are for the policy, none at all is a row without a label.
-
-        `kind` is the kind of this answer where the file tells (a star rating, a choice); `facts` is what the row says
-        of its occasion (repeat, prompt, order, version, cost).
-        """
+        """One answer; several labels in it are for the policy, none at all is a row without a label. `kind` is the kind
+        of this answer where the file tells (a star rating, a choice); `facts` is what the row says of its occasion."""
         if facts:
             self._facts[len(self)] = facts
         if labels:
@@ -212,8 +210,7 @@ class Rows:
     def mention(self, task: str | None) -> None:
         """A task that is to appear in the results, with labels or without."""
         if task is not None:
-            names = self._names["task"]
-            names.setdefault(task, len(names))
+            self._names["task"].setdefault(task, len(self._names["task"]))
 
     def truth(self, task: str | None, label: str, at: str) -> None:
         """What a task is known to be."""
@@ -251,6 +248,7 @@ class Rows:
 
     def found(self, where: str, ask: Ask, question: str | None = None, notes: tuple[str, ...] = ()) -> Found:
         """Everything, with the policy for several labels carried out."""
+        self.bare.settle(self, next(iter(self._kinds)) if len(self._kinds) == 1 else None, NO_ANSWER)
         kind, certain, why = self.kind(question)
         several = np.asarray(self._several, dtype=bool)
         n = int(several.sum())
@@ -297,4 +295,5 @@ class Rows:
             gold=truths if gold else None,
             workers=sources if len(sources) else None,
             tasks=tasks,
+            about_tasks=self.bare.about(),
         )
