@@ -39,9 +39,7 @@ class Votes(Coded[A], Generic[A]):
     """
 
     about_tasks: SideTable = None
-    about_workers: SideTable = None
     links: SideTable = None
-    about_rows: SideTable = None
 
     def __post_init__(self) -> None:
         if len(self.answers) != len(self.task):

@@ -9,6 +9,7 @@ import numpy as np
 import numpy.typing as npt
 import polars as pl
 
+from ..maths.bootstrap import central
 from ..maths.judges.budget import best_variance, labels_per_task, squared_correlation, variance, worth_up_to
 from ..maths.judges.dependence import effective_number, error_correlation
 from ..maths.judges.stack import folds, out_of_fold
@@ -46,16 +47,16 @@ def marginal_table(
             without = out_of_fold(lambda _, part=part: part, truth, l2, fold)  # type: ignore[misc]
             better = hit.astype(np.float64) - (without.argmax(axis=1) == truth)
             less = np.array([squared_correlation(without, truth, t) for t in times])
-            row |= _with_span("accuracy", float(better.mean()), times @ better / n)
-            row |= _with_span("r2", r2 - squared_correlation(without, truth), r2_draws - less)
+            row |= _with_span("accuracy", float(better.mean()), times @ better / n, n)
+            row |= _with_span("r2", r2 - squared_correlation(without, truth), r2_draws - less, n)
             row |= {"adds_voices": effective_number(r) - effective_number(r[np.ix_(rest, rest)])}
         rows.append(row)
     return pl.DataFrame(rows, infer_schema_length=None)
 
 
-def _with_span(name: str, value: float, draws: F8) -> dict[str, float]:
-    low, high = np.quantile(draws, [0.025, 0.975])
-    return {f"adds_{name}": value, f"adds_{name}_low": float(low), f"adds_{name}_high": float(high)}
+def _with_span(name: str, value: float, draws: F8, n: int) -> dict[str, float]:
+    low, high = central(draws, n, 0.95)
+    return {f"adds_{name}": value, f"adds_{name}_low": low, f"adds_{name}_high": high}
 
 
 @dataclass(frozen=True)

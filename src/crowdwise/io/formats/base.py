@@ -276,9 +276,7 @@ class Rows:
                 columns[name] = values
         tasks = pl.Series("task", list(self._names["task"]), dtype=pl.String).drop_nulls()
         tasks = tasks.filter(tasks.str.strip_chars() != "")
-        if self._facts:
-            columns["about_rows"] = about_rows(self._facts, len(self))[np.arange(len(self))[keep]]
-        sources = about_workers(self.sources, self._unusable)
+        columns |= about_rows(self._facts, np.arange(len(self))[keep])
         gold = self.gold
         if sets:
             gold = {task: as_list([label]) for task, label in gold.items()}
@@ -293,7 +291,7 @@ class Rows:
             kind=kind,
             certain=certain,
             gold=truths if gold else None,
-            workers=sources if len(sources) else None,
+            workers=about_workers(self.sources, self._unusable),
             tasks=tasks,
             about_tasks=self.bare.about(),
         )

@@ -68,8 +68,9 @@ def subsets(n_judges: int) -> list[tuple[int, ...]]:
 
 def pareto(cost: F8, loss: F8) -> npt.NDArray[np.bool_]:
     """Which offers nobody beats: none is as cheap with a lower loss."""
-    order = np.lexsort((loss, cost))
-    best = np.minimum.accumulate(np.r_[np.inf, loss[order][:-1]])
     out = np.zeros(len(cost), dtype=bool)
-    out[order] = loss[order] < best - 1e-12
+    best = np.inf
+    for i in np.lexsort((loss, cost)):
+        out[i] = loss[i] < best - 1e-12
+        best = min(best, loss[i])
     return out
