@@ -21,6 +21,7 @@ LAYERS = (
     ("io",),
     ("scoring",),
     ("workers",),
+    ("judges",),
     ("guarantee",),
     ("fair",),
     ("audit", "simulate", "datasets"),

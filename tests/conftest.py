@@ -2,8 +2,11 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
+
 import hypothesis
 import numpy as np
+import polars as pl
 import pytest
 from hypothesis import strategies as st
 
@@ -86,6 +89,14 @@ def suits(name, votes) -> bool:
     pairs = np.unique(np.stack([votes.task[heard], votes.worker[heard]]), axis=1)
     shared = len(np.unique(pairs[0])) < pairs.shape[1]
     return "overlap" not in needs or shared or votes.n_classes == 1
+
+
+def ready(name, votes):
+    """The votes with predictions of others made up for methods that need them: everything is equally expected."""
+    if "predictions" not in cw.registry.card(name).needs:
+        return votes
+    each = {f"predicted_share_{label}": [1 / votes.n_classes] * len(votes) for label in votes.classes}
+    return replace(votes, about_rows=pl.DataFrame(each, schema=dict.fromkeys(each, pl.Float64)))
 
 
 @pytest.fixture(scope="session")

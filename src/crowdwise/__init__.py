@@ -55,10 +55,10 @@ _HOMES |= dict.fromkeys(PUBLIC, "core.errors")
 _HOMES |= {
     card.where.partition(":")[2]: card.where.partition(":")[0].removeprefix("crowdwise.") for card in CARDS.values()
 }
-_ROOMS = ("active", "datasets", "errors", "learn", "registry", "report", "simulate", "tasks", "workers")
+_ROOMS = ("active", "datasets", "errors", "judges", "learn", "registry", "report", "simulate", "tasks", "workers")
 
 if TYPE_CHECKING:
-    from . import active, datasets, learn, report, simulate, workers
+    from . import active, datasets, judges, learn, report, simulate, workers
     from .aggregate import registry
     from .aggregate.bayes.bayes_gc import BayesGC
     from .aggregate.bayes.belief_propagation import BeliefPropagation
@@ -83,6 +83,9 @@ if TYPE_CHECKING:
     from .aggregate.ensemble.crowdlab import crowdlab
     from .aggregate.graphs.graph_field import GraphField
     from .aggregate.graphs.links import neighbour_links
+    from .aggregate.judges.family_vote import FamilyVote
+    from .aggregate.judges.judge_stack import JudgeStack
+    from .aggregate.judges.judge_symbols import JudgeSymbols
     from .aggregate.moments.cnmf import CNMF
     from .aggregate.moments.multi_spa import MultiSPA
     from .aggregate.moments.sml import SML
@@ -104,6 +107,8 @@ if TYPE_CHECKING:
     from .aggregate.ordered.ordinal_prior import OrdinalPrior
     from .aggregate.ordered.ordinal_split import OrdinalSplit
     from .aggregate.ordered.ordinal_types import OrdinalTypes
+    from .aggregate.predictions.surprisingly_popular import SurprisinglyPopular
+    from .aggregate.predictions.truth_serum import TruthSerum
     from .aggregate.probabilities.extremized import Extremized
     from .aggregate.probabilities.followed import Followed
     from .aggregate.probabilities.mean_probability import MeanProbability
@@ -138,6 +143,7 @@ if TYPE_CHECKING:
     from .aggregate.voting.log_odds_vote import LogOddsVote
     from .aggregate.voting.m3v import M3V
     from .aggregate.voting.majority_vote import MajorityVote
+    from .aggregate.voting.subjective import Subjective
     from .aggregate.voting.wawa import Wawa
     from .aggregate.voting.zero_based_skill import ZeroBasedSkill
     from .core import errors

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import warnings
+from dataclasses import fields
 
 import numpy as np
 import pytest
@@ -10,14 +11,15 @@ import pytest
 import crowdwise as cw
 from crowdwise.aggregate import registry
 
-from ..conftest import suits
+from ..conftest import ready, suits
 
 every = pytest.mark.parametrize("name", sorted(registry.METHODS))
 
 
 def lenient(name):
-    """The method with its defaults, but content with one task in common."""
-    return registry.method(name, **({"min_overlap": 1} if "overlap" in registry.card(name).needs else {}))
+    """The method with its defaults, but content with one task in common, or with one gold label."""
+    known = {field.name for field in fields(registry.get(name))}
+    return registry.method(name, **{key: 1 for key in ("min_overlap", "min_gold") if key in known})
 
 
 CASES = {
@@ -57,7 +59,7 @@ def test_degenerate_sizes(name, case):
             with pytest.raises(cw.DataError, match=r"two classes|the same tasks"):
                 lenient(name).fit(votes, gold=gold)
             return
-        result = lenient(name).fit(votes, gold=gold)
+        result = lenient(name).fit(ready(name, votes), gold=gold)
     assert np.isfinite(result.posterior).all()
     np.testing.assert_allclose(result.posterior.sum(axis=1), 1)
     for values in (result.skill, result.skill_low, result.skill_high, result.class_prior):
@@ -71,10 +73,11 @@ def test_degenerate_sizes(name, case):
 
 @every
 @pytest.mark.filterwarnings("ignore::crowdwise.errors.ConvergenceWarning")
+@pytest.mark.filterwarnings("ignore::crowdwise.errors.IdentifiabilityWarning")
 def test_a_task_without_labels_gets_the_class_prior(name):
     votes = cw.Annotations.from_arrays([0, 0, 1, 1], [0, 1, 0, 1], [0, 0, 1, 1], tasks=[0, 1, 2])
     gold = {0: 0} if "gold" in registry.card(name).needs else None
-    result = lenient(name).fit(votes, gold=gold)
+    result = lenient(name).fit(ready(name, votes), gold=gold)
     np.testing.assert_allclose(result.posterior[2], result.class_prior, atol=1e-6)
 
 

@@ -17,6 +17,7 @@ COMMANDS = {
     "convert": "IN OUT.csv",
     "aggregate": "IN -m majority_vote",
     "compare": "IN -m majority_vote -m wawa --folds 0",
+    "judges": "IN",
     "workers": "IN -m hierarchical",
     "estimate": "IN -m majority_vote --gold GOLD --of accuracy --sampling random",
     "accept": "IN -m majority_vote --plan",

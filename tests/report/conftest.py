@@ -98,3 +98,21 @@ def promise_folder(tmp_path_factory):
 def promise_page(promise_folder) -> str:
     votes, result, folder = promise_folder
     return cw.report.render(votes, result, folder=folder, title="Promises")
+
+
+def judge_crowd() -> tuple[cw.Annotations, dict[int, int]]:
+    """Four judges with stated confidences, families and prices, one with a hostile name; gold of 100 tasks."""
+    from benchmarks.judges import planted
+
+    truth, label, stated = planted.confident(150, np.random.default_rng(0))
+    names = ["judge-a", PAYLOADS[0], "judge-c", "judge-d"]
+    task, worker = np.indices(label.shape).reshape(2, -1)
+    votes = cw.Annotations.from_arrays(task, [names[w] for w in worker], label.ravel(), confidence=stated.ravel())
+    about = {"worker": names, "kind": ["model"] * 4, "family": ["f", "f", "g", PAYLOADS[1]], "price": [1.0, 2, 3, 4]}
+    return votes.about(workers=pl.DataFrame(about, strict=False)), {t: int(truth[t]) for t in range(100)}
+
+
+@pytest.fixture(scope="session")
+def judge_page() -> str:
+    votes, truth = judge_crowd()
+    return cw.report.render(votes, cw.MajorityVote().fit(votes), truth=truth, title="Judges")

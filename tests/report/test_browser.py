@@ -25,14 +25,10 @@ def browser():
 
 
 @pytest.fixture(scope="module")
-def files(tmp_path_factory, plain_page, hostile_page, number_page, promise_page):
+def files(tmp_path_factory, plain_page, hostile_page, number_page, promise_page, judge_page):
     folder = tmp_path_factory.mktemp("pages")
-    for name, page in (
-        ("plain", plain_page),
-        ("hostile", hostile_page),
-        ("numbers", number_page),
-        ("promises", promise_page),
-    ):
+    pages = {"plain": plain_page, "hostile": hostile_page, "numbers": number_page, "promises": promise_page}
+    for name, page in (pages | {"judges": judge_page}).items():
         (folder / f"{name}.html").write_text(page, encoding="utf-8")
     return folder
 
@@ -81,7 +77,7 @@ def pick_every_pair(page, at_most=40):
     page.fill("input[data-filter]", "")
 
 
-@pytest.mark.parametrize("name", ["plain", "hostile", "numbers", "promises"])
+@pytest.mark.parametrize("name", ["plain", "hostile", "numbers", "promises", "judges"])
 def test_no_request_no_complaint_no_dialog(visit, name):
     page, watch = visit(name)
     pick_every_pair(page)
@@ -90,10 +86,8 @@ def test_no_request_no_complaint_no_dialog(visit, name):
     assert watch.dialogs == []
     assert watch.complaints == []
     assert len(watch.requests) == 1
-    assert (
-        page.title()
-        == {"hostile": PAYLOADS[0], "plain": "A crowd", "numbers": PAYLOADS[1], "promises": "Promises"}[name]
-    )
+    titles = {"hostile": PAYLOADS[0], "plain": "A crowd", "numbers": PAYLOADS[1], "promises": "Promises"}
+    assert page.title() == (titles | {"judges": "Judges"})[name]
 
 
 def test_the_hostile_names_are_all_there_as_text(visit):
@@ -174,7 +168,7 @@ def test_a_download_is_plain_csv_with_scripts_on(visit):
     assert waiting.value.path().read_text(encoding="utf-8").startswith("worker,n_labels,skill")
 
 
-@pytest.mark.parametrize("name", ["plain", "hostile", "numbers", "promises"])
+@pytest.mark.parametrize("name", ["plain", "hostile", "numbers", "promises", "judges"])
 @pytest.mark.parametrize("width", [360, 768, 1400])
 def test_the_page_never_scrolls_sideways(visit, name, width):
     page, _ = visit(name, width=width)
@@ -190,8 +184,7 @@ def test_the_page_never_scrolls_sideways(visit, name, width):
         ("hostile", "light"),
         ("numbers", "light"),
         ("numbers", "dark"),
-        ("promises", "light"),
-        ("promises", "dark"),
+@pytest.mark.parametrize("name", ["plain", "hostile", "numbers", "promises", "judges"])
     ],
 )
 def test_axe_finds_nothing_serious(visit, name, scheme):

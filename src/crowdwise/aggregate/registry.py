@@ -15,6 +15,7 @@ from ..core.errors import ParameterError
 from .cards.card import Card
 from .cards.classes import CLASSES
 from .cards.graphs import GRAPHS
+from .cards.judges import JUDGES
 from .cards.learners import LEARNERS
 from .cards.numbers import NUMBERS
 from .cards.ordered import ORDERED
@@ -41,9 +42,9 @@ __all__ = [
 
 DEFAULT = "committee"
 # Methods for classes, under the name that they always had; all of them are in CARDS.
-METHODS = CLASSES
+METHODS = {**CLASSES, **JUDGES}
 CARDS: dict[str, Card] = {
-    **CLASSES,
+    **METHODS,
     **NUMBERS,
     **ORDERED,
     **GRAPHS,

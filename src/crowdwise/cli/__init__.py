@@ -30,6 +30,7 @@ from . import (
     workers,
 )
 from .guarantee import accept, estimate, fair
+from .judges import command as judges
 from .live import next
 from .terminal import clean
 
@@ -56,6 +57,7 @@ app.command("predict")(predict.predict)
 app.command("methods")(methods.methods)
 app.command("show")(show.show)
 app.command("workers")(workers.workers)
+app.command("judges")(judges.judges)
 app.command("report")(report.report)
 app.command("next")(next.next_)
 app.command("simulate")(simulate.simulate)

@@ -33,6 +33,10 @@ def aggregate(
         bool,
         typer.Option("--drop-flagged", help="Fit again without workers flagged as guessing or colluding; say who."),
     ] = False,
+    subjective: Annotated[
+        bool,
+        typer.Option("--subjective", help="No single truth: give each task the distribution of what people say of it."),
+    ] = False,
     seed: Seed = 0,
     output: Annotated[
         Path | None,
@@ -49,10 +53,11 @@ def aggregate(
     from ..io.csv.cells import to_csv
     from ..io.run_folder import OWN, Run
 
-    checked_method(method)
+    method = _asked_method(method, subjective)
     if output is not None:
         refuse_to_overwrite(output, OWN, force)
     annotations, known = load(votes, asked, gold, gold_columns, method)
+    method = method or _for_judges(annotations, known)
     chosen = chosen_method(method, annotations, seed, param)
     tell_ledger(annotations.ledger)
     history = None if prior is None else load_prior(prior)
@@ -67,6 +72,28 @@ def aggregate(
         sys.stdout.write(to_csv(result.to_table()))
     if not json:
         tell(result, annotations, output)
+
+
+def _asked_method(method: str | None, subjective: bool) -> str | None:
+    """The method that was asked for; --subjective is one."""
+    from ..core.errors import ParameterError
+
+    checked_method(method)
+    if subjective and method not in (None, "subjective"):
+        raise ParameterError(f"--subjective is the method subjective, got -m {method}; leave one of them out")
+    return "subjective" if subjective else method
+
+
+def _for_judges(annotations: Any, known: Any) -> str | None:
+    """Judges that are all models err together: their families' vote without gold, their stack with enough of it."""
+    from ..aggregate.judges.about import all_models
+    from ..aggregate.judges.judge_stack import ENOUGH
+
+    if not annotations.kind.can("judges") or not all_models(annotations):
+        return None
+    if known is None:
+        return "family_vote"
+    return "judge_stack" if len(known) >= ENOUGH else None
 
 
 def _fit(chosen: Any, annotations: Any, how: dict[str, Any], drop_flagged: bool, calibrate: bool) -> tuple[Result, Any]:
@@ -89,7 +116,7 @@ def _fit(chosen: Any, annotations: Any, how: dict[str, Any], drop_flagged: bool,
 
 
 # What a method says of its own outcome, where it does.
-TOLD = ("expected_accuracy", "chosen", "reason", "scores", "temperature")
+TOLD = ("expected_accuracy", "chosen", "reason", "scores", "temperature", "warning", "subjective", "strength")
 
 
 def summary(result: Result, annotations: Any, output: Path | None) -> dict[str, Any]:
@@ -140,5 +167,7 @@ def tell_choice(result: Result) -> None:
         print_table("Held-out labels, mean log-likelihood", ["model", "score", "error", ""], rows)
     if "reason" in result.extra:
         say(f"chosen: {result.extra['reason']}")
+    if "warning" in result.extra:
+        say(clean(str(result.extra["warning"])))
     if "temperature" in result.extra:
         say(f"calibrated at temperature {result.extra['temperature']:.2f}")

@@ -8,12 +8,14 @@ from typing import TYPE_CHECKING, Any, TypeVar
 
 import numpy as np
 import numpy.typing as npt
+import polars as pl
 
 from .errors import ParameterError
 from .intake.coding import NUMBERS
+from .intake.occasions import occasions, one_voice
 from .intake.repeats import Duplicates, resolve, told
 from .ledger import Ledger
-from .side_tables import joined
+from .side_tables import SideTable, joined
 from .vocabulary import Codes, widened
 
 if TYPE_CHECKING:
@@ -46,11 +48,13 @@ def append(votes: V, other: V, duplicates: Duplicates) -> V:
         workers=workers,
         about_tasks=joined(votes.about_tasks, other.about_tasks),
         about_workers=joined(votes.about_workers, other.about_workers),
+        about_rows=_rows(votes, other, order),
         **numbers,
     )
     twice = bool((place > 0).any() and (key[0][np.maximum(place - 1, 0)] == key[1])[place > 0].any())
     if twice or bool((np.diff(key[1]) == 0).any()) or bool((np.diff(key[0]) == 0).any()):
-        return _resolved(found, duplicates, votes.ledger + other.ledger)
+        found = _resolved(found, duplicates, votes.ledger + other.ledger)
+        return _as_voices(found) if _voiced(votes) and _voiced(other) else found
     both = votes.ledger + other.ledger
     return replace(found, ledger=both.then(Ledger(len(found), len(found))))
 
@@ -62,10 +66,39 @@ def _resolved(found: V, duplicates: Duplicates, before: Ledger) -> V:
         row = int(rows[0])
         return told(found.tasks[int(found.task[row])], found.workers[int(found.worker[row])], found.answers.words(rows))
 
+    occasion, _ = occasions(found.about_rows)
+    if occasion is not None:
+        order = np.lexsort((occasion, found.worker, found.task))
+        found, occasion = found.take(order), occasion[order]
     numbers = {name: getattr(found, name) for name in NUMBERS}
-    kept, gone = resolve(found.task, found.worker, found.answers.keys(), numbers, duplicates, tell)
+    kept, gone = resolve(found.task, found.worker, found.answers.keys(), numbers, duplicates, tell, occasion)
     part = found if kept is None else found.take(kept)
     return replace(part, ledger=before.then(Ledger(len(found), len(part), gone)))
+
+
+def _rows(votes: Votes[Any], other: Votes[Any], order: I8) -> SideTable:
+    """What is known of the rows of both, in their order; nothing where a side knows nothing."""
+    first, second = votes.about_rows, other.about_rows
+    if first is None and second is None:
+        return None
+    first = pl.DataFrame({"_": [None] * len(votes)}) if first is None else first
+    second = pl.DataFrame({"_": [None] * len(other)}) if second is None else second
+    both = pl.concat([first, second], how="diagonal_relaxed")
+    return both.drop("_", strict=False)[order]
+
+
+def _voiced(votes: Votes[Any]) -> bool:
+    """Whether the rows weigh what repeats of one voice weigh, or nobody weighed them."""
+    if votes.weight is None:
+        return True
+    own = one_voice(votes.task, votes.worker)[0] if occasions(votes.about_rows)[0] is not None else None
+    return own is not None and np.array_equal(own, votes.weight)
+
+
+def _as_voices(found: V) -> V:
+    if occasions(found.about_rows)[0] is None:
+        return found
+    return replace(found, weight=one_voice(found.task, found.worker)[0])
 
 
 def _merged(first: npt.NDArray[Any], second: npt.NDArray[Any], place: I8) -> npt.NDArray[Any]:

@@ -34,11 +34,11 @@ class Votes(Coded[A], Generic[A]):
     """Rows as codes into sorted vocabularies of tasks and workers, sorted by task, then worker, with one answer each.
 
     `about_tasks` and `about_workers` are tables of whatever else is known of them (text, url; group, family, cost), by
-    name; `links` (task, other, weight) says which tasks belong together. They travel with the rows.
+    name; `links` (task, other, weight) says which tasks belong together, `about_rows` has a row a vote (repeat, prompt,
+    order, cost). They travel with the rows.
     """
 
     about_tasks: SideTable = None
-    about_workers: SideTable = None
     links: SideTable = None
 
     def __post_init__(self) -> None:
@@ -53,6 +53,8 @@ class Votes(Coded[A], Generic[A]):
                     f"{name} has {len(array)} rows but task has {len(self.task)}; they must be equally long"
                 )
             object.__setattr__(self, name, frozen(array))
+        if self.about_rows is not None and len(self.about_rows) != len(self.task):
+            raise DataError(f"about_rows has {len(self.about_rows)} rows but there are {len(self.task)} votes")
 
     @classmethod
     def _of(cls, coded: Coded[Any], **more: Any) -> Self:
@@ -133,6 +135,7 @@ class Votes(Coded[A], Generic[A]):
             worker=self.worker[pick],
             answers=self.answers.take(pick),
             ledger=Ledger(len(pick), len(pick)),
+            about_rows=None if self.about_rows is None else self.about_rows[pick],
             **numbers,
         )
 
@@ -230,7 +233,8 @@ class Votes(Coded[A], Generic[A]):
             "worker": self.workers.gather(self.worker),
             **self.answers.columns(),
         }
-        return pl.DataFrame(columns).with_columns(**{n: pl.Series(v) for n, v in self.numbers.items()})
+        frame = pl.DataFrame(columns).with_columns(**{n: pl.Series(v) for n, v in self.numbers.items()})
+        return frame if self.about_rows is None else frame.hstack(self.about_rows)
 
     def describe(self) -> dict[str, Any]:
         """What is in the data, as plain values: sizes, overlap, graph, agreement, ledger."""

@@ -14,12 +14,13 @@ import polars as pl
 
 from ..core.errors import DataError
 from ..core.intake.coding import NUMBERS, encode
+from ..core.intake.occasions import is_of_rows
 from ..core.ledger import Ledger
 from ..core.result import Result
 from ..core.votes import Votes
 from .beside import refuse_to_overwrite, written_beside
 from .csv.cells import to_csv
-from .parquet import NAMES, read_columns
+from .parquet import NAMES, open_parquet, read_columns
 from .result_files import FILES, load, read_json, write_result
 from .sources import printable
 from .tables import open_table
@@ -120,13 +121,17 @@ def load_votes(folder: Path, result: Result) -> Any:
     answer = result.estimate.answer_columns()
     types = dict.fromkeys(("task", "worker"), NAMES) | dict.fromkeys(answer, kind.dtypes or NAMES)
     types |= dict.fromkeys(NUMBERS, numbers)
+    own = [name for name in open_parquet(folder / VOTES, VOTES).header if is_of_rows(name)]
+    types |= dict.fromkeys((name for name in own if name not in types), (*NAMES, *numbers, pl.Null()))
     try:
         frame = read_columns(folder / VOTES, types)
         missing = [name for name in ("task", "worker", *answer) if name not in frame.columns]
         if missing:
             raise DataError(f"the column {missing[0]} is missing")
         coder = partial(kind.coder, **result.estimate.coder_options())
-        columns = {name: frame[name] for name in frame.columns}
+        columns: dict[str, Any] = {name: frame[name] for name in frame.columns if not is_of_rows(name)}
+        if len(columns) < frame.width:
+            columns["about_rows"] = frame.select(name for name in frame.columns if is_of_rows(name))
         votes = kind.votes._of(
             encode(columns, coder, tasks=result.tasks, workers=result.workers, duplicates="keep"),
         )
@@ -138,8 +143,6 @@ def load_votes(folder: Path, result: Result) -> Any:
 
 
 def _with_about(votes: Votes[Any], folder: Path) -> Votes[Any]:
-    from .parquet import open_parquet
-
     tables: dict[str, Any] = {}
     for name, key in zip(ABOUT, ("tasks", "workers"), strict=True):
         if (folder / name).is_file():

@@ -11,6 +11,7 @@ from ..core.result import Result
 from ..kinds.classes.annotations import Annotations
 from ..maths.agreement import Level
 from .build import View, build
+from .judges.sections import judge_sections
 from .page import fragment
 from .sections import agreement_section
 from .sheet import Section, Sheet
@@ -40,7 +41,14 @@ def class_page(
         f"{count(facts['tasks'], 'task')}, {count(facts['classes'], 'class', 'classes')}"
     )
     rounds = "epoch" if view.training else "iteration"
-    return Sheet(lead, _sections(view), view.tables, rounds, view.pairs.data)
+    about, tables = judge_sections(votes, truth)
+    return Sheet(lead, _with(_sections(view), about), [*view.tables, *tables], rounds, view.pairs.data)
+
+
+def _with(sections: list[Section], about: list[Section]) -> list[Section]:
+    """Judges come before the pairs of workers."""
+    at = next((i for i, each in enumerate(sections) if each.anchor == "pairs"), len(sections))
+    return [*sections[:at], *about, *sections[at:]]
 
 
 def _sections(view: View) -> list[Section]:

@@ -9,7 +9,8 @@ from dataclasses import dataclass
 class Card:
     """What a method is.
 
-    `needs`: "gold", "binary" (two classes), "overlap" (workers who share tasks). `can`: "confusion" (gives confusion
+    `needs`: "gold", "binary" (two classes), "overlap" (workers who share tasks), "predictions" (of what others will
+    say). `can`: "confusion" (gives confusion
     matrices), "monotone" (its objective never falls within a stage), "single" (keeps every label when each task has
     only one), "infer" (inferring its own tasks gives its own posterior: it judges a task by its workers alone), "prior"
     (takes what earlier projects say of its workers), "shard" (its work can be split by tasks), "interval" (estimates

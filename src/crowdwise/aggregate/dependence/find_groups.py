@@ -153,6 +153,7 @@ def as_units(votes: Annotations, group: I8) -> Annotations:
         time=None,
         duration=None,
         confidence=None,
+        about_rows=None,
         workers=pl.Series("worker", np.arange(group.max() + 1)),
     )
 

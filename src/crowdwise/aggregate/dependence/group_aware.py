@@ -76,7 +76,7 @@ class GroupAware(Aggregator):
             group = find_groups(annotations, self.level, self.excess)
         else:
             assert not isinstance(self.groups, str)  # __post_init__ has taken it apart
-            group = _given(self.groups, annotations)
+            group = given_groups(self.groups, annotations)
         model = GroupModel(group, k, self.smoothing, self.prior_class)
         data: Passes[Workspace, GroupParams, GroupStats] = Passes(model, run_.spread(annotations, gold))
         fit = run(data, data.start(), max_iter=self.max_iter, tol=self.tol, callback=run_.callback)
@@ -103,7 +103,7 @@ class GroupAware(Aggregator):
         return GroupVoices(result, own["group"], own["between"], own["within"])
 
 
-def _given(groups: Iterable[Iterable[Any]], annotations: Annotations) -> I8:
+def given_groups(groups: Iterable[Iterable[Any]], annotations: Annotations) -> I8:
     """Group number of each worker; those not named are alone."""
     group = np.arange(annotations.n_workers)
     seen = np.zeros(annotations.n_workers, dtype=bool)

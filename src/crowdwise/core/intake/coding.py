@@ -17,6 +17,7 @@ from ..errors import DataError, ParameterError
 from ..ledger import Ledger
 from ..vocabulary import Codes, sorted_vocabulary
 from .column import Column
+from .occasions import by_version, occasions, one_voice, unusable
 from .repeats import Duplicates, resolve, told
 
 A = TypeVar("A", bound=Answers)
@@ -41,6 +42,8 @@ class Coded(Generic[A]):
     duration: F8 | None = None
     confidence: F8 | None = None
     ledger: Ledger = field(default_factory=lambda: Ledger(0, 0))
+    about_rows: pl.DataFrame | None = None
+    about_workers: pl.DataFrame | None = None
 
 
 def encode(
@@ -55,11 +58,16 @@ def encode(
 ) -> Coded[Any]:
     """Codes for the columns task, worker, those of the answer, and NUMBERS; sorted, with a ledger of every row.
 
-    Values in `missing` stand for nothing, as an empty cell does.
+    The column `about_rows` is a table of what else is known of the rows (see occasions.py). Values in `missing` stand
+    for nothing, as an empty cell does.
     """
     if duplicates not in ("error", "first", "last", "keep"):
         raise ParameterError(f"duplicates must be error, first, last or keep, got {duplicates!r}")
     # Taken out of the mapping: a column of text is let go as soon as it is coded.
+    about: pl.DataFrame | None = columns.pop("about_rows", None)
+    if about is not None and "version" in about.columns:
+        columns["worker"], told_of = by_version(columns["worker"], about["version"])
+        notes += told_of
     parts = {name: Column.of(columns.pop(name), name) for name in ("task", "worker")}
     coder = make_coder(columns)
     n_rows = _length(parts, coder)
@@ -67,10 +75,13 @@ def encode(
     numbers = {name: _numbers(values, name, n_rows) for name, values in users.items()}
     notes += _leave_out([*parts.values(), coder], missing)
     dropped, keep = _kept(parts, coder, {"task": tasks, "worker": workers})
-    rows = _Rows(parts, coder.finish(), numbers)
+    rows = _Rows(parts, coder.finish(), numbers, about)
+    silent = _silent(parts, coder)
     rows.take(None if keep.all() else np.flatnonzero(keep))
     repeats = rows.put_in_order(duplicates)
-    notes += coder.notes(rows.answers) + tuple(note for part in parts.values() for note in part.lost())
+    notes += (
+        rows.as_voices() + coder.notes(rows.answers) + tuple(note for part in parts.values() for note in part.lost())
+    )
     return Coded(
         task=np.ascontiguousarray(rows.task, dtype=np.int32),
         worker=np.ascontiguousarray(rows.worker, dtype=np.int32),
@@ -79,14 +90,19 @@ def encode(
         workers=parts["worker"].vocabulary,
         **{name: _own(values, users[name]) for name, values in rows.numbers.items()},
         ledger=Ledger(n_rows, len(rows.task), dropped | repeats, notes),
+        about_rows=rows.about,
+        about_workers=None if silent is None else unusable(*silent, parts["worker"].vocabulary),
     )
 
 
 class _Rows:
     """Codes, answers and numbers of the rows, which go together."""
 
-    def __init__(self, parts: Mapping[str, Column], answers: Answers, numbers: dict[str, F8 | None]) -> None:
-        self.parts, self.answers, self.numbers = parts, answers, numbers
+    def __init__(
+        self, parts: Mapping[str, Column], answers: Answers, numbers: dict[str, F8 | None], about: pl.DataFrame | None
+    ) -> None:
+        self.parts, self.answers, self.numbers, self.about = parts, answers, numbers, about
+        self.occasion, self.n_occasions = occasions(about)
         self.task, self.worker = parts["task"].codes, parts["worker"].codes
 
     def take(self, order: npt.NDArray[np.int64] | None) -> None:
@@ -94,16 +110,27 @@ class _Rows:
         if order is None:
             return
         self.task, self.worker, self.answers = self.task[order], self.worker[order], self.answers.take(order)
+        self.about = None if self.about is None else self.about[order]
+        self.occasion = None if self.occasion is None else self.occasion[order]
         for name, values in self.numbers.items():
             self.numbers[name] = None if values is None else values[order]
 
     def put_in_order(self, duplicates: Duplicates) -> dict[str, int]:
         """Sort by task and worker; how many repeats went for which reason."""
         n_tasks, n_workers = (len(self.parts[name].vocabulary) for name in ("task", "worker"))
-        self.take(order_by(self.task, n_tasks, self.worker, n_workers))
-        kept, repeats = resolve(self.task, self.worker, self.answers.keys(), self.numbers, duplicates, self._tell)
+        minor = self.worker if self.occasion is None else self.worker * np.int64(self.n_occasions) + self.occasion
+        self.take(order_by(self.task, n_tasks, minor, n_workers * self.n_occasions))
+        keys = self.answers.keys()
+        kept, repeats = resolve(self.task, self.worker, keys, self.numbers, duplicates, self._tell, self.occasion)
         self.take(kept)
         return repeats
+
+    def as_voices(self) -> tuple[str, ...]:
+        """Let the rows of a worker on a task weigh one together where they are occasions and nobody weighed them."""
+        if self.occasion is None or self.numbers["weight"] is not None:
+            return ()
+        self.numbers["weight"], notes = one_voice(self.task, self.worker)
+        return notes
 
     def _tell(self, rows: npt.NDArray[np.int64]) -> str:
         row = int(rows[0])
@@ -159,6 +186,17 @@ def _null_rows(parts: Mapping[str, Column], coder: Coder) -> tuple[dict[str, int
         dropped[reason] = int((keep & mask).sum())
         keep &= ~mask
     return dropped, keep
+
+
+def _silent(parts: Mapping[str, Column], coder: Coder) -> tuple[Codes, npt.NDArray[np.bool_]] | None:
+    """Workers of all rows, and which rows name a task and a worker but no answer; None where none does."""
+    if coder.null is None or not coder.null.any():
+        return None
+    null = coder.null.copy()
+    for part in parts.values():
+        if part.null is not None:
+            null &= ~part.null
+    return parts["worker"].codes, null
 
 
 def _numbers(values: Any, name: str, n_rows: int) -> F8 | None:

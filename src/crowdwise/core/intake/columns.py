@@ -11,6 +11,7 @@ import polars as pl
 
 from ..errors import DataError, ParameterError
 from ..vocabulary import quote
+from .occasions import OF_ROWS, PREDICTED, from_logprob, is_of_rows, row_facts
 from .times import seconds
 
 KNOWN_AS = {
@@ -28,8 +29,8 @@ VOTE = ("task", "worker", "label")
 TRUTH = ("task", "label")
 TRUTH_OPTION = "--truth-columns (or --gold-columns)"
 # Taken when a column has just this name (numbers that are not used unless asked for), and only when they are named.
-TAKEN, NAMED = ("duration", "confidence"), ("weight", "gold", "source", "group", "text", "url")
-ROLES = (*VOTE, "time", *TAKEN, *NAMED)
+TAKEN, NAMED = ("duration", "confidence", "logprob"), ("weight", "gold", "source", "group", "text", "url")
+ROLES = (*VOTE, "time", *TAKEN, *NAMED, *OF_ROWS, f"{PREDICTED}_*")
 
 
 def parse_columns(text: str | None, option: str = "--columns", answer: Sequence[str] = ("label",)) -> dict[str, str]:
@@ -60,7 +61,7 @@ def choose(
     """The column of each role, and a note for each that does not have our own name; `option` is how to name them."""
     known = (*ROLES, *wanted)
     for role in mapping or {}:
-        if role not in known:
+        if role not in known and not is_of_rows(role):
             raise ParameterError(f"columns knows the names {', '.join(dict.fromkeys(known))}, got {role!r}")
     given = {role: _given(role, column, header, where) for role, column in (mapping or {}).items()}
     chosen = {role: given[role] if role in given else _known(role, header, where, wanted, option) for role in wanted}
@@ -78,6 +79,7 @@ def choose(
         elif "time" not in chosen and times:
             notes += (f"columns {quote(times)} could each be the time; --columns time=NAME takes one",)
         chosen |= {role: role for role in TAKEN if role in free and role not in chosen}
+        chosen |= {column: column for column in free if is_of_rows(column) and column not in chosen}
         for role in ("weight", "gold"):
             if role not in chosen and role in free:
                 notes += (f"column {role!r} is left aside; --columns {role}={role} takes it",)
@@ -160,6 +162,12 @@ def values(
                 raise
             what = "time" if role == "time" else "number"
             notes += (f"column {chosen[role]!r} is no {what} that we can read and is left aside ({error})",)
+    if "logprob" in columns:
+        confidence = from_logprob(columns.pop("logprob"), where)
+        columns.setdefault("confidence", confidence)
+    facts = row_facts(frame, chosen)
+    if facts is not None and "worker" in columns:
+        columns["about_rows"] = facts
     if "weight" in chosen:
         columns["weight"] = _weights(frame[chosen["weight"]], [frame[chosen[role]] for role in wanted], where)
     return columns, notes

@@ -26,9 +26,15 @@ def resolve(
     numbers: Numbers,
     policy: Duplicates,
     tell: Tell,
+    occasion: I8 | None = None,
 ) -> tuple[I8 | None, dict[str, int]]:
-    """The rows to keep of sorted rows, in order (None: all as they are), and how many went for which reason."""
+    """The rows to keep of sorted rows, in order (None: all as they are), and how many went for which reason.
+
+    Rows of different occasions do not repeat each other.
+    """
     again = (np.diff(task) == 0) & (np.diff(worker) == 0)
+    if occasion is not None:
+        again &= np.diff(occasion) == 0
     if not again.any():
         return None, {}
     group = np.concatenate([[0], np.cumsum(~again)])

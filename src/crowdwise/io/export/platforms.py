@@ -104,6 +104,7 @@ def write_prodigy(reading: Reading, path: Path) -> tuple[str, ...]:
 def write_judgments(reading: Reading, path: Path) -> tuple[str, ...]:
     """A line a verdict, or a score."""
     classes = answer_of(reading.annotations) == "label"
+    facts = [] if reading.annotations.about_rows is None else reading.annotations.about_rows.columns
     lines = (
         {"item": row["task"], "judge": row["worker"]}
         | (
@@ -111,6 +112,7 @@ def write_judgments(reading: Reading, path: Path) -> tuple[str, ...]:
             if classes
             else {"score": as_number(row["label"]), "confidence": row["confidence"]}
         )
+        | {name: row[name] for name in facts if row[name] is not None}
         for row in rows(reading.annotations)
     )
     write_jsonl(lines, path)

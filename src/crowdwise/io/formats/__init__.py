@@ -22,7 +22,7 @@ FORMATS = {
     "cleanlab": "cleanlab's wide matrix: a column per annotator, numbers and NaN",
     "hf_lists": "a row a task with a list of labels and a list of annotators: JSONL or Parquet",
     "snow": "Snow et al.'s tables: !amt_worker_ids, orig_id, response, gold",
-    "llm_judge": "verdicts of LLM judges, JSONL",
+    "llm_judge": "verdicts of LLM judges: JSONL, FastChat's pairs, AlpacaEval's annotations",
     "conll": "CoNLL columns: a token a line with a tag of every worker",
     "tokens": "a row a token: task, worker, token (a number), tag",
 }

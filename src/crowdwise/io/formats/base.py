@@ -16,6 +16,7 @@ from ..kind_of_columns import told_by_answers
 from ..sets.lists import as_list, lists
 from ..sources import Source
 from ..spans.bare import Bare
+from .judges.about import about_rows, about_workers
 
 Multiple = Literal["error", "join", "drop", "set"]
 # The kind of answers that hold several labels at once.
@@ -28,8 +29,7 @@ SEVERAL = "several labels at once"
 TRUTH = "ground truth, kept as gold"
 REJECTED = "rejected by the requester"
 SURE, LIKELY = 3, 2
-# Columns that tell of the tasks, where a format has more of them than a name.
-OF_TASKS = ("text", "url")
+OF_TASKS = ("text", "url")  # columns that tell of the tasks
 
 
 @dataclass(frozen=True)
@@ -38,9 +38,9 @@ class Ask:
 
     `question` picks one of several; `multiple` says what to do with a worker's several labels for one task: refuse
     the file, join them to one class ("a|b"), drop the row, or read all answers as sets (None: as sets, unless another
-    kind is meant); `predictions` takes a model's predictions as a worker
-    of their own; `rejected="drop"` leaves out assignments that the requester rejected; `missing` are values that stand
-    for nothing; `kind` is the kind of answers that is meant (None: the file tells).
+    kind is meant); `predictions` takes a model's predictions as a worker of their own; `rejected="drop"` leaves out
+    assignments that the requester rejected; `missing` are values that stand for nothing; `kind` is the kind of answers
+    that is meant (None: the file tells).
     """
 
     question: str | None = None
@@ -78,10 +78,8 @@ class Guess:
 
 @dataclass(frozen=True)
 class Head:
-    """The beginning of a file: its first JSON objects, or its header and first rows, or the names of its members.
-
-    `inner` is the first object of an archive's first JSONL file, where it can be read.
-    """
+    """The beginning of a file: its first JSON objects, or its header and first rows, or the names of its members;
+    `inner` is the first object of an archive's first JSONL file, where it can be read."""
 
     kind: Literal["objects", "table", "archive", "xml", "other"]
     objects: list[dict[str, Any]] = field(default_factory=list)
@@ -103,10 +101,8 @@ class Item:
 
 @dataclass(frozen=True)
 class Control:
-    """Label Studio's name for a question, for the object that it is about, and for its kind of answer.
-
-    `joined`: whether a label may be several choices (see `Ask.multiple`), `lists`: whether it is a JSON list of them.
-    """
+    """Label Studio's name for a question, for the object that it is about, and for its kind of answer; `joined`:
+    whether a label may be several choices (see `Ask.multiple`), `lists`: whether it is a JSON list of them."""
 
     from_name: str
     to_name: str = "text"
@@ -153,10 +149,8 @@ class Format(Protocol):
 
 
 class Rows:
-    """Rows as they are found, coded at once: a file of any size costs a few numbers a row.
-
-    `kind` is the kind of all answers, where the format has only one.
-    """
+    """Rows as they are found, coded at once: a file of any size costs a few numbers a row; `kind` is the kind of all
+    answers, where the format has only one."""
 
     def __init__(self, kind: str | None = None) -> None:
         self._kind = kind
@@ -172,6 +166,8 @@ class Rows:
         self.gold: dict[str, str] = {}
         self.gold_sets: dict[str, list[str]] = {}  # of tasks with several true labels, where answers are read as sets
         self.sources: dict[str, str] = {}
+        self._facts: dict[int, Mapping[str, Any]] = {}  # what single rows say of themselves, by row
+        self._unusable: dict[str | None, int] = {}
 
     def __len__(self) -> int:
         return len(self._several)
@@ -186,11 +182,12 @@ class Rows:
         duration: float = NAN,
         confidence: float = NAN,
         kind: str | None = None,
+        facts: Mapping[str, Any] | None = None,
     ) -> None:
-        """One answer; several labels in it are for the policy, none at all is a row without a label.
-
-        `kind` is the kind of this answer where the file tells (a star rating, a choice).
-        """
+        """One answer; several labels in it are for the policy, none at all is a row without a label. `kind` is the kind
+        of this answer where the file tells (a star rating, a choice); `facts` is what the row says of its occasion."""
+        if facts:
+            self._facts[len(self)] = facts
         if labels:
             self._kinds.add(kind or self._kind)
         label: str | None = labels[0] if labels else None
@@ -205,15 +202,15 @@ class Rows:
             self._numbers[name].append(number)
         self._several.append(len(labels) > 1)
 
-    def drop(self, reason: str, n: int = 1) -> None:
-        """Rows that are counted and not used."""
+    def drop(self, reason: str, n: int = 1, who: str | None = None) -> None:
+        """Rows that are counted and not used; `who` gave an answer that is none."""
         self.dropped[reason] = self.dropped.get(reason, 0) + n
+        self._unusable[who] = self._unusable.get(who, 0) + n
 
     def mention(self, task: str | None) -> None:
         """A task that is to appear in the results, with labels or without."""
         if task is not None:
-            names = self._names["task"]
-            names.setdefault(task, len(names))
+            self._names["task"].setdefault(task, len(self._names["task"]))
 
     def truth(self, task: str | None, label: str, at: str) -> None:
         """What a task is known to be."""
@@ -262,21 +259,21 @@ class Rows:
         if n and ask.multiple == "drop":
             self.drop(SEVERAL, n)
         named = [task for task in self._names["task"] if task is not None and task.strip()]
-        sources = pl.DataFrame({"worker": list(self.sources), "source": list(self.sources.values())})
         gold = self.gold
         if sets:
             kind, certain = SETS, True
             gold = {t: as_list(s) for t, s in ({t: [label] for t, label in gold.items()} | self.gold_sets).items()}
         truths = pl.DataFrame({"task": list(gold), "label": list(gold.values())})
         return Found(
-            columns=self._columns(keep, several if sets else None),
+            columns=self._columns(keep, several if sets else None)
+            | about_rows(self._facts, np.arange(len(self))[keep]),
             dropped=self.dropped,
             notes=notes + why if ask.kind is None else notes,
             question=question,
             kind=kind,
             certain=certain,
             gold=truths if gold else None,
-            workers=sources if self.sources else None,
+            workers=about_workers(self.sources, self._unusable),
             tasks=pl.Series("task", named, dtype=pl.String),
             about_tasks=self.bare.about(),
         )

@@ -1,4 +1,4 @@
-"""Logs of LLM judges: a line a verdict, with the item, the judge and perhaps a score."""
+"""Logs of LLM judges: a line a verdict, with the item, the judge and perhaps a score, an order, a prompt, a version."""
 
 from __future__ import annotations
 
@@ -9,8 +9,10 @@ from ...core.errors import DataError
 from ...core.vocabulary import quote
 from ..json.stream import objects
 from ..sources import Source
-from .base import LIKELY, NO_ANSWER, Ask, Found, Guess, Head, Rows
+from .base import LIKELY, NO_ANSWER, SURE, Ask, Found, Guess, Head, Rows
 from .cells import moment, number, text, texts
+from .judges.facts import facts, from_logprob
+from .judges.pairs import add_pair, pair_fields
 
 NAMES = {
     "task": ("item", "item_id", "task", "task_id", "example_id", "prompt_id", "question_id", "sample_id", "id"),
@@ -23,8 +25,10 @@ JUDGED = ("model", "model_name")
 
 
 def sniff(head: Head) -> Guess | None:
-    """An item, a judge or model, and a verdict."""
+    """An item, a judge or model, and a verdict; or two models that are compared."""
     for each in head.objects[:1]:
+        if pair_fields(each):
+            return Guess(SURE, f"its records have {quote(pair_fields(each))}")
         found = [next((n for n in names if n in each), None) for names in NAMES.values()]
         if all(found) and found[2] in NAMES["label"][:6] and found[1] not in (None, "id"):
             return Guess(LIKELY, f"its lines have {quote(found)}")
@@ -34,11 +38,17 @@ def sniff(head: Head) -> Guess | None:
 def read(source: Source, where: str, ask: Ask) -> Found:
     """One row a verdict; who judges is a model."""
     ask.only(where, "task", "worker", "label")
-    rows, chosen, several = Rows(), dict[str, str](), False
+    rows, chosen, several, pairs = Rows(), dict[str, str](), False, False
     for at, record in objects(source, where):
+        if not chosen and not ask.columns and pair_fields(record):
+            add_pair(rows, record, at)
+            pairs = True
+            continue
         if not chosen:
             chosen = _choose(record, ask, where)
         several = _add(rows, record, chosen, ask, at) or several
+    if pairs and not chosen:
+        return rows.found(where, ask, "winner", ("a task is a question and the two models that are compared",))
     if not chosen:
         raise DataError(f"{where} has no verdicts; is it the right file?")
     notes = tuple(f"{role} is read from {name!r}" for role, name in chosen.items())
@@ -83,11 +93,12 @@ def _add(rows: Rows, record: dict[str, Any], chosen: dict[str, str], ask: Ask, a
     rows.mention(task)
     said = text(record.get(chosen["label"]), chosen["label"], at)
     if said is None or not said.strip():
-        rows.drop(NO_ANSWER)
+        rows.drop(NO_ANSWER, who=worker)
         return judged is not None
     if worker:
         rows.sources[worker] = "model"
     score = next((record[name] for name in SCORES if name in record and name != chosen["label"]), None)
     when = next((record[name] for name in TIMES if name in record), None)
-    rows.add(task, worker, [said], confidence=number(score), time=moment(when))
+    sure = from_logprob(record) if score is None else number(score)
+    rows.add(task, worker, [said], confidence=sure, time=moment(when), facts=facts(record, chosen.values()))
     return judged is not None

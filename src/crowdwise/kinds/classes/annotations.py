@@ -56,6 +56,7 @@ class Annotations(Votes[Classes]):
         about_workers: SideTable = None,
         links: SideTable = None,
         answers: Classes | None = None,
+        about_rows: SideTable = None,
     ) -> None:
         """Codes and vocabularies as they are; `label` and `classes` replace those of `answers`."""
         if answers is None:
@@ -70,7 +71,7 @@ class Annotations(Votes[Classes]):
         values = {"task": task, "worker": worker, "answers": answers, "tasks": tasks, "workers": workers}
         values |= {"weight": weight, "time": time, "duration": duration, "confidence": confidence}
         values |= {"ledger": Ledger(0, 0) if ledger is None else ledger}
-        values |= {"about_tasks": about_tasks, "about_workers": about_workers, "links": links}
+        values |= {"about_tasks": about_tasks, "about_workers": about_workers, "links": links, "about_rows": about_rows}
         for name, value in values.items():
             object.__setattr__(self, name, value)
         self.__post_init__()
@@ -252,5 +253,6 @@ KIND = Kind(
         "card": "crowdwise.plots:html",
         "verdicts": "crowdwise.guarantee.verdicts:class_verdicts",
         "one_worker": "crowdwise.aggregate.voting.majority_vote:MajorityVote",
+        "judges": "crowdwise.judges.study:judges",
     },
 )

@@ -1,0 +1,1 @@
+"""Judges: dependence, stacks, confidences, biases, budgets, tasks without one truth."""

@@ -1,0 +1,1 @@
+"""Methods for judges: cheap, repeatable, and wrong together with their relatives."""

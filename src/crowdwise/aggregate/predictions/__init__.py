@@ -1,0 +1,1 @@
+"""Methods for answers that come with predictions of what the others will say."""

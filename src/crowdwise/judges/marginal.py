@@ -1,0 +1,101 @@
+"""What each judge adds to the others, and what to buy next: verdicts, or labels of people."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+import numpy.typing as npt
+import polars as pl
+
+from ..maths.bootstrap import central
+from ..maths.judges.budget import best_variance, labels_per_task, squared_correlation, variance, worth_up_to
+from ..maths.judges.dependence import effective_number, error_correlation
+from ..maths.judges.stack import folds, out_of_fold
+
+F8 = npt.NDArray[np.float64]
+I8 = npt.NDArray[np.int64]
+
+DRAWS = 500
+MORE = 10  # labels of people that are weighed against verdicts
+
+
+def marginal_table(
+    voices: F8, wrong: F8, truth: I8, price: F8 | None, names: pl.Series, l2: float, seed: int
+) -> pl.DataFrame:
+    """A row a judge: what accuracy, R2 and the effective number lose without them, with bootstrap intervals; their own
+    R2, and the price (in people's labels) up to which they alone are worth paying."""
+    rng = np.random.default_rng(seed)
+    fold = folds(len(truth), rng)
+    m, n = voices.shape[1], len(truth)
+    full = out_of_fold(lambda _: voices, truth, l2, fold)
+    times = np.stack([np.bincount(rng.integers(n, size=n), minlength=n) for _ in range(DRAWS)]).astype(np.float64)
+    hit = full.argmax(axis=1) == truth
+    r2 = squared_correlation(full, truth)
+    r2_draws = np.array([squared_correlation(full, truth, t) for t in times])
+    r = error_correlation(wrong).r
+    rows = []
+    for j in range(m):
+        rest = [i for i in range(m) if i != j]
+        own = voices[:, [j]]
+        alone = squared_correlation(out_of_fold(lambda _, own=own: own, truth, l2, fold), truth)  # type: ignore[misc]
+        row: dict[str, Any] = {"judge": str(names[j]), "price": None if price is None else float(price[j])}
+        row |= {"r2_alone": alone, "worth_up_to": worth_up_to(alone)}
+        if rest:
+            part = voices[:, rest]
+            without = out_of_fold(lambda _, part=part: part, truth, l2, fold)  # type: ignore[misc]
+            better = hit.astype(np.float64) - (without.argmax(axis=1) == truth)
+            less = np.array([squared_correlation(without, truth, t) for t in times])
+            row |= _with_span("accuracy", float(better.mean()), times @ better / n, n)
+            row |= _with_span("r2", r2 - squared_correlation(without, truth), r2_draws - less, n)
+            row |= {"adds_voices": effective_number(r) - effective_number(r[np.ix_(rest, rest)])}
+        rows.append(row)
+    return pl.DataFrame(rows, infer_schema_length=None)
+
+
+def _with_span(name: str, value: float, draws: F8, n: int) -> dict[str, float]:
+    low, high = central(draws, n, 0.95)
+    return {f"adds_{name}": value, f"adds_{name}_low": low, f"adds_{name}_high": high}
+
+
+@dataclass(frozen=True)
+class Spend:
+    """What to buy next for an estimate, and what each way takes off its variance for a unit of money."""
+
+    r2: float
+    person: float
+    judged: float
+    labels_per_task: float
+    people_gain: float
+    tasks_gain: float
+    saved: float
+
+    @property
+    def better(self) -> str:
+        """people or verdicts."""
+        return "people" if self.people_gain >= self.tasks_gain else "verdicts"
+
+    def sentence(self) -> str:
+        """In words."""
+        if self.better == "people":
+            what = f"{MORE} more labels of people narrow an estimate more than verdicts for the same money"
+        else:
+            what = "judging more tasks narrows an estimate more than labels of people for the same money"
+        if self.saved >= 1:
+            return "next best spend: labels of people; for an estimate these verdicts cost more than they save"
+        return (
+            f"next best spend: {what}; the best mix is one label of a person for every "
+            f"{1 / self.labels_per_task:,.1f} judged tasks, and costs {self.saved:.0%} of people alone"
+        )
+
+
+def next_spend(r2: float, n_gold: int, n_judged: int, judged: float, person: float) -> Spend:
+    """Compare ten more labels of people with as much money's worth of judged tasks, at R2 of the stack."""
+    now = variance(r2, n_gold, n_judged)
+    money = MORE * person
+    people = (now - variance(r2, n_gold + MORE, n_judged)) / money
+    tasks = (now - variance(r2, n_gold, n_judged + money / judged)) / money if judged > 0 else float("inf")
+    pays = judged < worth_up_to(r2) * person
+    saved = best_variance(r2, judged, person, 1.0) / person if pays else 1.0
+    return Spend(r2, person, judged, labels_per_task(r2, judged, person), people, tasks if pays else 0.0, saved)

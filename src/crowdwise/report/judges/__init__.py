@@ -1,0 +1,1 @@
+"""The sections about judges on the page of classes."""
