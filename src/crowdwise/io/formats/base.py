@@ -291,4 +291,4 @@ class Rows:
             values = np.asarray(numbers)[keep]
             if np.isfinite(values).any():
                 columns[name] = values
-        return columns
+        return columns | about_rows(self._facts, np.arange(len(self))[keep])
