@@ -22,6 +22,7 @@ _HOMES = {
     "Votes": "core.votes",
     "Run": "io.run_folder",
     "number_votes": "kinds.numbers.votes",
+    "box_votes": "kinds.boxes.answers",
     "Result": "core.result",
     "Ledger": "core.ledger",
     "read": "io.read",
@@ -54,6 +55,9 @@ if TYPE_CHECKING:
     from .aggregate.bayes.gibbs import Gibbs
     from .aggregate.bayes.ibcc import IBCC
     from .aggregate.bayes.mean_field import MeanField
+    from .aggregate.boxes.box_clusters import BoxClusters
+    from .aggregate.boxes.box_hungarian import BoxHungarian
+    from .aggregate.boxes.box_mean import BoxMean
     from .aggregate.confusion.confusion_vector import ConfusionVector
     from .aggregate.confusion.dawid_skene import DawidSkene
     from .aggregate.confusion.hierarchical import Hierarchical
@@ -119,6 +123,7 @@ if TYPE_CHECKING:
     from .io.read import read, read_truth
     from .io.reading import Reading, read_all
     from .io.run_folder import Run
+    from .kinds.boxes.answers import box_votes
     from .kinds.classes.annotations import Annotations
     from .kinds.numbers.votes import number_votes
     from .scoring import tasks

@@ -12,6 +12,7 @@ from typing import Any
 
 from ..core import kind_table as kinds
 from ..core.errors import ParameterError
+from .cards.boxes import BOXES
 from .cards.card import Card
 from .cards.classes import CLASSES
 from .cards.learners import LEARNERS
@@ -35,7 +36,11 @@ __all__ = [
 DEFAULT = "committee"
 # Methods for classes, under the name that they always had; all of them are in CARDS.
 METHODS = CLASSES
-CARDS: dict[str, Card] = {**CLASSES, **NUMBERS}
+CARDS: dict[str, Card] = {
+    **CLASSES,
+    **NUMBERS,
+    **BOXES,
+}
 
 
 def learner(name: str) -> Card:
