@@ -63,7 +63,7 @@ class BoxAggregator(Method):
     ) -> Result:
         """The boxes of each picture in these votes, or in a table task, worker, boxes.
 
-        `gold` is the known boxes of some pictures (a mapping or a table task, boxes): they stay put, and the workers are
+        `gold` is the known boxes of some pictures (a mapping or a table task, boxes): they stay put, and workers are
         judged by them.
         """
         if prior is not None:

@@ -19,7 +19,7 @@ class BoxClusters(BoxAggregator):
     Linkage: Sokal & Michener (1958).
 
     >>> import crowdwise as cw
-    >>> votes = cw.box_votes([1, 1, 1], ["a", "b", "c"], [[[0, 0, 4, 4]], [[0, 0, 4, 5]], [[0, 1, 4, 4], [9, 9, 10, 10]]])
+    >>> votes = cw.box_votes([1, 1, 1], ["a", "b", "c"], [[[0, 0, 4, 4]], [[0, 0, 4, 5]], [[0, 1, 4, 4], [8, 8, 9, 9]]])
     >>> cw.BoxClusters().fit(votes).to_table()["boxes"].to_list()
     ['[[0, 0, 4, 4]]']
     """

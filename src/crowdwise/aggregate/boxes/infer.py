@@ -22,7 +22,7 @@ def infer(result: Result, votes: Votes[Boxes], unknown_workers: Policy) -> Resul
     votes = as_boxes(votes)
     old, known = lookup(result.workers, votes.workers)
     refuse_strangers(result, votes.workers, known, unknown_workers)
-    method: BoxAggregator = registry.method(result.method, **{k: v for k, v in result.params.items()})
+    method: BoxAggregator = registry.method(result.method, **result.params)
     seen = drawn_in(votes)
     found = method.objects(seen)
     own = result.picture

@@ -6,7 +6,7 @@ from .card import Card, card
 
 BOXES: dict[str, Card] = dict(
     [
-        card("box_clusters", "BoxClusters", "boxes", "clusters of overlapping boxes, kept by the majority, median sides",
+        card("box_clusters", "BoxClusters", "boxes", "clusters of overlapping boxes, kept by most, median sides",
              "average linkage: Sokal & Michener 1958", can="infer", takes="boxes"),
         card("box_mean", "BoxMean", "boxes", "the same clusters, sides freed of each worker's bias",
              "Raykar et al. 2010, jmlr v11/raykar10a, for sides", can="infer", takes="boxes"),

@@ -97,7 +97,7 @@ def tidy(corner: F8) -> tuple[F8, npt.NDArray[np.bool_], npt.NDArray[np.bool_]]:
     """Corners in order, which boxes had them the other way round, and which have no area."""
     low, high = np.minimum(corner[:, :2], corner[:, 2:]), np.maximum(corner[:, :2], corner[:, 2:])
     turned = (low != corner[:, :2]).any(axis=1)
-    flat = ((high - low) <= 0).any(axis=1)
+    flat = np.asarray(((high - low) <= 0).any(axis=1))
     return np.concatenate([low, high], axis=1), turned, flat
 
 

@@ -70,8 +70,8 @@ def _one(a: I8, b: I8, overlap: F8, look: I8, least: float) -> I8:
     i, j = np.triu_indices(n, 1)
     apart = np.where(look[i] == look[j], FORBIDDEN, 1.0)
     apart[n * low - low * (low + 1) // 2 + high - low - 1] = 1 - overlap
-    found: I8 = fcluster(linkage(apart, "average"), 1 - least + 1e-12, "distance")
-    return found
+    found = fcluster(linkage(apart, "average"), 1 - least + 1e-12, "distance")
+    return np.asarray(found, dtype=np.int64)
 
 
 def _numbered(key: I8) -> I8:

@@ -3,10 +3,14 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
+from typing import Any
 
 import numpy as np
+import numpy.typing as npt
 
-from .ragged import F8, I8, starts
+from .ragged import F8, I8, starts, sums
+
+Codes = npt.NDArray[np.integer[Any]]
 
 
 @dataclass(frozen=True, eq=False)
@@ -39,7 +43,7 @@ class Drawn:
     @property
     def seen(self) -> F8:
         """How many looked at each picture, weights counted."""
-        return np.bincount(self.look_task, weights=self.look_weight, minlength=self.n_tasks)
+        return sums(self.look_weight, self.look_task, self.n_tasks)
 
     @property
     def offsets(self) -> I8:
@@ -48,7 +52,7 @@ class Drawn:
 
 
 def drawn(
-    corner: F8, tag: I8, size: I8, task: I8, worker: I8, weight: F8 | None, n_tasks: int, n_workers: int
+    corner: F8, tag: I8, size: I8, task: Codes, worker: Codes, weight: F8 | None, n_tasks: int, n_workers: int
 ) -> Drawn:
     """From rows with `size` boxes each."""
     task, worker = task.astype(np.int64), worker.astype(np.int64)

@@ -8,7 +8,7 @@ import numpy as np
 
 from .drawn import Drawn
 from .matching import match_lists
-from .ragged import F8, I8, Mask, medians, starts
+from .ragged import F8, I8, Mask, medians, starts, sums
 
 # A worker's box and a gold box that overlap by so much are one thing.
 SAME = 0.5
@@ -54,7 +54,7 @@ def objects(seen: Drawn, of_box: I8) -> Objects:
         task=seen.task[first],
         tag=seen.tag[first],
         corner=medians(seen.corner, of_box, n) if n else np.empty((0, 4)),
-        support=np.bincount(of_box, weights=seen.look_weight[seen.look], minlength=n),
+        support=sums(seen.look_weight[seen.look], of_box, n),
         n_seen=seen.seen[seen.task[first]],
         known=none,
         real=none,
@@ -101,7 +101,7 @@ def taught(seen: Drawn, found: Objects, truth: Truth) -> Objects:
         task=task,
         tag=np.concatenate([found.tag[free], truth.tag, seen.tag[alone]]),
         corner=np.concatenate([found.corner[free], truth.corner, seen.corner[alone]]),
-        support=np.bincount(of_box, weights=seen.look_weight[seen.look], minlength=n),
+        support=sums(seen.look_weight[seen.look], of_box, n),
         n_seen=seen.seen[task],
         known=here >= len(free),
         real=(here >= len(free)) & (here < len(free) + n_true),

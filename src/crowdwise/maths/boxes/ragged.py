@@ -29,6 +29,11 @@ def all_pairs(begin_a: I8, size_a: I8, begin_b: I8, size_b: I8) -> tuple[I8, I8,
     return group[pair], a[pair], b
 
 
+def sums(values: F8, group: I8, n: int) -> F8:
+    """The sum of each group's values."""
+    return np.asarray(np.bincount(group, weights=values, minlength=n), dtype=np.float64)
+
+
 def medians(values: F8, group: I8, n: int) -> F8:
     """medians[g, column] of values[row, column]; NaN for a group without rows."""
     out = np.full((n, values.shape[1]), np.nan)

@@ -84,5 +84,5 @@ def known_sides(seen: Drawn, found: Objects, bias: F8, spread: F8) -> F8:
 
 def _proper(corner: F8, else_: F8) -> F8:
     """Boxes with an area; the medians where a shift has taken it away."""
-    good = (corner[:, 2:] > corner[:, :2]).all(axis=1)
+    good = np.asarray((corner[:, 2:] > corner[:, :2]).all(axis=1))
     return np.where(good[:, None], corner, else_)

@@ -9,7 +9,7 @@ import numpy as np
 from .drawn import Drawn
 from .objects import Objects
 from .overlap import iou
-from .ragged import F8, I8, Mask, spread, starts
+from .ragged import F8, I8, Mask, spread, starts, sums
 
 
 @dataclass(frozen=True, eq=False)
@@ -41,16 +41,17 @@ def tally(seen: Drawn, found: Objects, share: float) -> Tally:
     there = np.where(known, found.real[thing], others > share * of + 1e-9)
     use = known | (of > 1e-9)
     who = seen.look_worker[look]
-    counts = [np.bincount(who[use & mask], minlength=m) for mask in (there, there & own, own & ~there)]
+    n_there, n_drew, n_spurious = (
+        np.bincount(who[use & mask], minlength=m) for mask in (there, there & own, own & ~there)
+    )
     good = np.isin(seen.look * wide + found.of_box, (look * wide + thing)[use & there & own])
-    return Tally(*counts, overlap=_overlap(seen, found, good, m))
+    return Tally(n_there, n_drew, n_spurious, _overlap(seen, found, good, m))
 
 
 def _overlap(seen: Drawn, found: Objects, good: Mask, m: int) -> F8:
     value, who = iou(seen.corner[good], found.corner[found.of_box[good]]), seen.worker[good]
     n = np.bincount(who, minlength=m)
-    total = np.bincount(who, weights=value, minlength=m)
-    return np.divide(total, n, out=np.full(m, np.nan), where=n > 0)
+    return np.asarray(np.divide(sums(value, who, m), n, out=np.full(m, np.nan), where=n > 0))
 
 
 def rate(hits: I8, n: I8) -> tuple[F8, F8, F8]:

@@ -168,7 +168,7 @@ def _terms(a: Boxes, b: Boxes) -> F8:
 def _ratio(top: Callable[[F8], F8], bottom: Callable[[F8], F8]) -> Callable[[F8], F8]:
     def value(sums: F8) -> F8:
         over, under = top(sums), bottom(sums)
-        return np.divide(over, under, out=np.full(len(sums), np.nan), where=under > 0)
+        return np.asarray(np.divide(over, under, out=np.full(len(sums), np.nan), where=under > 0))
 
     return value
 
