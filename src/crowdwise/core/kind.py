@@ -33,7 +33,9 @@ class Kind:
     `coder(columns, **options)` reads them. `doors` lead to what other rooms do for this kind: describe, html (votes
     in a notebook), estimate, picture, model, infer, evaluate, compare, sentences, worker_rows, show, inspect, study (of
     the workers), grades (checks how agreement is to be graded), page (its part of the report), plots and card (a result
-    in a notebook).
+    in a notebook). With distance(answers, i, j), how far answers are apart, 0 to 1, said(votes, result), the estimates
+    as one answer a task, and known(votes, gold), codes of known tasks with their answers, a kind gets its study and its
+    comparison from workers/alike and scoring/alike.
     """
 
     name: str
