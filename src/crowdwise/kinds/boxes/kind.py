@@ -30,5 +30,11 @@ KIND = Kind(
         "worker_rows": "crowdwise.workers.boxes.rows:worker_rows",
         "show": "crowdwise.scoring.boxes.shown:show",
         "inspect": "crowdwise.scoring.boxes.shown:inspect",
+        "said": "crowdwise.aggregate.boxes.as_answers:said",
+        "known": "crowdwise.aggregate.boxes.as_answers:known",
+        "study": "crowdwise.workers.boxes.study:study_boxes",
+        "flags": "crowdwise.workers.boxes.study:flag_boxes",
+        "compare": "crowdwise.scoring.alike.compare:compare_alike",
+        "page": "crowdwise.report.boxes.page:box_page",
     },
 )

@@ -10,7 +10,7 @@ import numpy.typing as npt
 
 from .ragged import F8, I8, starts, sums
 
-Codes = npt.NDArray[np.integer[Any]]
+Codes = npt.NDArray[Any]
 
 
 @dataclass(frozen=True, eq=False)

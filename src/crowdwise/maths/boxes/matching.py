@@ -38,9 +38,17 @@ def _search(left: I8, right: I8, gain: F8) -> Mask:
     n, m = int(left.max()) + 1, int(right.max()) + 1
     graph = coo_array((np.ones(len(left)), (left, right + n)), shape=(n + m, n + m))
     island = connected_components(graph, directed=False)[1][left]
-    order = np.argsort(island, kind="stable")
-    cuts = np.flatnonzero(np.diff(island[order])) + 1
     taken = np.zeros(len(left), dtype=bool)
+    # Where all links of an island share an end, the best of them is taken.
+    lefts, rights = (np.bincount(island[np.unique(end, return_index=True)[1]]) for end in (left, right))
+    star = (np.minimum(lefts, rights) == 1)[island]
+    by = np.lexsort((-gain, island))
+    first = by[np.concatenate([[True], np.diff(island[by]) > 0])]
+    taken[first[star[first]]] = True
+    order = by[~star[by]]
+    if not len(order):
+        return taken
+    cuts = np.flatnonzero(np.diff(island[order])) + 1
     for links in np.split(order, cuts):
         taken[links] = _island(left[links], right[links], gain[links])
     return taken

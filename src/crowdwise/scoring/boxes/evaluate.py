@@ -78,6 +78,10 @@ class BoxEvaluation(Scored):
                 for name, (t, f, v) in sorted(self.by_class.items(), key=lambda item: -item[1][0])]  # fmt: skip
         return [Table("Classes", ["class", "true boxes", "found", "F1 at IoU .5"], rows)]
 
+    def headline(self) -> dict[str, float]:
+        """F1 at .5 ranks."""
+        return {name: self.scores[name] for name in ("f1", "precision", "recall", "mean_iou", "count_error")}
+
     def to_dict(self) -> dict[str, Any]:
         """Plain values."""
         scores = {
