@@ -10,7 +10,7 @@ import polars as pl
 import pytest
 
 import crowdwise as cw
-from crowdwise.io.export import RESULTS, VOTES, write_result, write_votes
+from crowdwise.io.export import OWN_VOTES, RESULTS, VOTES, write_result, write_votes
 from crowdwise.io.formats import FORMATS
 from crowdwise.io.reading import Reading
 
@@ -56,7 +56,8 @@ def there_and_back(reading, name, tmp_path, **options):
 
 
 def test_every_format_that_is_read_is_written():
-    assert set(VOTES) == {"csv", "tsv", "jsonl", "parquet", "wide", "snorkel", *FORMATS}
+    shapes = OWN_VOTES["boxes"]
+    assert set(VOTES | shapes) == {"csv", "tsv", "jsonl", "parquet", "wide", "snorkel", *FORMATS}
 
 
 @pytest.mark.parametrize("name", VOTES)

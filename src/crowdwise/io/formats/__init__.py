@@ -17,7 +17,8 @@ FORMATS = {
     "toloka": "Toloka assignments, TSV",
     "prodigy": "Prodigy, JSONL",
     "doccano": "doccano, ZIP with a file per user",
-    "cvat": "CVAT for images: tags, XML or ZIP with a file per job",
+    "cvat": "CVAT for images: tags, boxes or polygons, XML or ZIP with a file per job",
+    "coco": "COCO with a field for who drew what, JSON, or ZIP with a file per worker",
     "potato": "Potato, user_state.json, or ZIP or folder of them",
     "cleanlab": "cleanlab's wide matrix: a column per annotator, numbers and NaN",
     "hf_lists": "a row a task with a list of labels and a list of annotators: JSONL or Parquet",
@@ -26,6 +27,12 @@ FORMATS = {
 }
 
 
+# Formats that hold shapes only, which have no place for classes of whole tasks.
+SHAPES = ("coco",)
+# Formats whose module lies in a folder of its own.
+_PLACES = {"coco": "shapes.coco"}
+
+
 def get(name: str) -> Format:
     """The module of a format."""
-    return cast(Format, import_module(f".{name}", __name__))
+    return cast(Format, import_module(f".{_PLACES.get(name, name)}", __name__))

@@ -12,11 +12,13 @@ from ..sources import Source
 from .base import NO_ANSWER, OF_TASKS, SKIPPED, SURE, TRUTH, Ask, Control, Found, Guess, Head, Item, Rows
 from .cells import moment, number, text, texts
 from .records import one_of
+from .shapes import label_studio as shapes
+from .shapes.drawn import Shapes
 
 # type of a control -> the key of its value
 CHOICES = {"choices": "choices", "rating": "rating", "number": "number", "taxonomy": "taxonomy"}
 # type of a control -> the kind of its answers
-KINDS = {"rating": "numbers", "number": "numbers"}
+KINDS = {"rating": "numbers", "number": "numbers", **shapes.CONTROLS}
 LISTS = ("annotations", "completions")  # the second is what old exports say
 UNSUPPORTED = {
     "pairwise": "compares two items, which is not supported yet",
@@ -62,6 +64,7 @@ class _Export:
         self.tasks: dict[str, None] = {}
         self.emails: dict[str, str] = {}
         self.controls: dict[str, Control] = {}
+        self.empty: list[tuple[Any, ...]] = []  # submitted with nothing in them: of shapes, that nothing is there
         self.answers = self.skips = self.truths = self.predictions = self.regions = 0
 
     def task(self, task: dict[str, Any], at: str) -> None:
@@ -100,6 +103,9 @@ class _Export:
             return
         self.answers += 1
         worker = self._worker(annotation.get("completed_by"), at)
+        if not annotation.get("result"):
+            times = (moment(annotation.get("created_at")), number(annotation.get("lead_time")))
+            self.empty.append((task, worker, *times))
         for question, labels in answers.items():
             self._of(question).add(
                 task,
@@ -139,6 +145,7 @@ class _Export:
     def _answers(self, annotation: dict[str, Any], at: str) -> dict[str, list[str]]:
         """question -> labels, of results that are about the task as a whole."""
         answers: dict[str, list[str]] = {}
+        drawn: dict[str, Shapes] = {}
         for result in _list(annotation.get("result"), at, "result"):
             result = _mapping(result, at, "a result")
             kind, question = result.get("type"), result.get("from_name")
@@ -147,6 +154,10 @@ class _Export:
             value = _mapping(result.get("value"), at, "value")
             if kind in UNSUPPORTED:
                 self.others[question] = kind
+            elif kind in shapes.CONTROLS:
+                to = result.get("to_name")
+                self.controls[question] = Control(question, to if isinstance(to, str) else "image", kind)
+                shapes.take(drawn.setdefault(question, Shapes()), result, value, at)
             elif kind in CHOICES:
                 if set(value) - {CHOICES[kind]} or "item_index" in result or "parentID" in result:
                     self.regions += 1  # said of a part of the task: a box, a stretch of text, one item of many
@@ -155,11 +166,18 @@ class _Export:
                     joined = self.ask.multiple == "join"
                     self.controls[question] = Control(question, to if isinstance(to, str) else "text", kind, joined)
                     answers.setdefault(question, []).extend(labels(kind, value, question, at))
+        for question, each in drawn.items():
+            asked = self.ask.kind if self.ask.kind in shapes.CONTROLS.values() else None
+            answers[question] = [each.text(asked or self._kind(question))]
         return answers
 
     def found(self) -> Found:
         question = self._question()
         rows, total = self._of(question), self.answers
+        control = self.controls.get(question)
+        if control is not None and control.kind in shapes.CONTROLS:
+            for task, worker, time, duration in self.empty:
+                rows.add(task, worker, ["[]"], time=time, duration=duration, kind=self._kind(question))
         for reason, n in ((SKIPPED, self.skips), (TRUTH, self.truths), (NO_ANSWER, total - len(rows))):
             if n:
                 rows.drop(reason, n)
