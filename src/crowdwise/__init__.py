@@ -23,6 +23,7 @@ _HOMES = {
     "Run": "io.run_folder",
     "number_votes": "kinds.numbers.votes",
     "box_votes": "kinds.boxes.answers",
+    "probability_votes": "kinds.probabilities.votes",
     "Result": "core.result",
     "Ledger": "core.ledger",
     "read": "io.read",
@@ -89,6 +90,12 @@ if TYPE_CHECKING:
     from .aggregate.numbers.spectral_regression import SpectralRegression
     from .aggregate.numbers.student import Student
     from .aggregate.numbers.trimmed_mean import TrimmedMean
+    from .aggregate.probabilities.extremized import Extremized
+    from .aggregate.probabilities.followed import Followed
+    from .aggregate.probabilities.mean_probability import MeanProbability
+    from .aggregate.probabilities.median_probability import MedianProbability
+    from .aggregate.probabilities.pooled_probabilities import PooledProbabilities
+    from .aggregate.probabilities.signals import Signals
     from .aggregate.registry import method
     from .aggregate.registry import names as methods
     from .aggregate.spectral.eigen_ratio import EigenRatio
@@ -126,6 +133,7 @@ if TYPE_CHECKING:
     from .kinds.boxes.answers import box_votes
     from .kinds.classes.annotations import Annotations
     from .kinds.numbers.votes import number_votes
+    from .kinds.probabilities.votes import probability_votes
     from .scoring import tasks
     from .scoring.calibrate import calibrate
     from .scoring.compare import Comparison, compare

@@ -17,6 +17,7 @@ from .cards.card import Card
 from .cards.classes import CLASSES
 from .cards.learners import LEARNERS
 from .cards.numbers import NUMBERS
+from .cards.probabilities import PROBABILITIES
 
 __all__ = [
     "CARDS",
@@ -40,6 +41,7 @@ CARDS: dict[str, Card] = {
     **CLASSES,
     **NUMBERS,
     **BOXES,
+    **PROBABILITIES,
 }
 
 

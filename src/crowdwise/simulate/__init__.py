@@ -25,12 +25,14 @@ from .groups import (
 )
 from .numbers.scenarios import NUMBER_SCENARIOS, NumberScenario, PlantedNumbers
 from .planted import Crowd
-from .scenarios import OTHER_SCENARIOS, SCENARIOS, Scenario, scenario
+from .probabilities.scenarios import PROBABILITY_SCENARIOS, PlantedProbabilities, probability_crowd
+from .scenarios import EVERY, SCENARIOS, Scenario, scenario
 
 __all__ = [
     "BOX_SCENARIOS",
+    "EVERY",
     "NUMBER_SCENARIOS",
-    "OTHER_SCENARIOS",
+    "PROBABILITY_SCENARIOS",
     "SCENARIOS",
     "Adversary",
     "Assignment",
@@ -53,10 +55,12 @@ __all__ = [
     "PerTask",
     "PlantedBoxes",
     "PlantedNumbers",
+    "PlantedProbabilities",
     "Regular",
     "Scenario",
     "Setting",
     "TwoCoin",
     "crowd",
+    "probability_crowd",
     "scenario",
 ]

@@ -20,8 +20,8 @@ if TYPE_CHECKING:
 # A shape as COCO has it, without its numbers: (box or None, outline or None, class).
 Shape = tuple[list[float] | None, list[list[float]] | None, str]
 UNSIZED = (
-    "the pictures' sizes are not known, so coordinates are written as percents as they are; --about-tasks FILE with the "
-    "columns task, width, height brings them"
+    "the pictures' sizes are not known, so coordinates are written as percents as they are; --about-tasks FILE with "
+    "the columns task, width, height brings them"
 )
 
 

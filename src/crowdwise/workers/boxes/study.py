@@ -23,8 +23,8 @@ _MORE = ("recall", "recall_low", "recall_high", "precision", "precision_low", "p
 
 @dataclass(frozen=True, eq=False)
 class BoxStudy(AlikeStudy):
-    """`quality` has besides what every kind has: recall (objects that the others drew and they too) and precision (their
-    boxes that the others confirm) with intervals, missed, spurious, overlap (IoU with the fused boxes)."""
+    """`quality` has besides what every kind has: recall (objects that the others drew and they too) and precision
+    (their boxes that the others confirm) with intervals, missed, spurious, overlap (IoU with the fused boxes)."""
 
     def worker_tables(self, ends: int) -> list[Table]:
         """All workers, or the best and the worst of many by the F1 of recall and precision."""
