@@ -89,10 +89,13 @@ def read_labels(path: Path, columns: str | None) -> pl.DataFrame:
 
     from ..core.intake.columns import TRUTH, parse_columns
     from ..io.numerals import with_points
+    from ..io.kind_of_columns import estimates_in
     from ..io.reading import choose_columns
     from ..io.tables import open_table
 
     table = open_table(path)
+    if columns is None and (own := estimates_in(table.header)):
+        return table.read(table.header).with_columns(pl.col("task", *own).cast(pl.String))
     chosen, _ = choose_columns(table, parse_columns(columns), TRUTH)
     frame = table.read(table.header).with_columns(pl.all().cast(pl.String))
     if table.decimal_comma:

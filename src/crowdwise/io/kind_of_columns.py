@@ -29,12 +29,15 @@ def told(
             return kinds.get(name), dict(mapping), ()
     labels = {c for c in header if c.strip().lower().replace(" ", "_") in KNOWN_AS["label"].split()}
     if "label" not in mapping:
+        best: tuple[Kind, Mapping[str, str]] | None = None
         for name in kinds.names():
             found = None if name == FALLBACK or name in but else _told_by(kinds.get(name), header)
             if found is not None and (not labels or (labels & set(found.values()) and len(found) > 1)):
-                kind = kinds.get(name)
-                note = f"read as {kind.people}, as the columns tell; --kind {FALLBACK} reads classes"
-                return kind, {**found, **mapping}, (note,)
+                if best is None or len(found) > len(best[1]):  # head, left, right tell more than left, right
+                    best = kinds.get(name), found
+        if best is not None:
+            note = f"read as {best[0].people}, as the columns tell; --kind {FALLBACK} reads classes"
+            return best[0], {**best[1], **mapping}, (note,)
     return kinds.get(FALLBACK), dict(mapping), ()
 
 
@@ -62,6 +65,15 @@ def roles(kind: Kind, mapping: Mapping[str, str]) -> tuple[str, ...]:
 def answer_roles() -> tuple[str, ...]:
     """What the columns of answers are called, over all kinds; `value_*` for parts."""
     return tuple(dict.fromkeys(role for name in kinds.names() for role in kinds.get(name).roles))
+
+
+def estimates_in(header: Sequence[str]) -> tuple[str, ...]:
+    """The columns of the answers in a table that aggregate wrote, where they are not called label; else none."""
+    for name in kinds.names():
+        own = tuple(kinds.get(name).columns)
+        if name != FALLBACK and {"task", *own} <= set(header) and "label" not in header:
+            return own
+    return ()
 
 
 def _of(kind: Kind, role: str) -> bool:

@@ -30,6 +30,7 @@ KIND = Kind(
         "worker_rows": "crowdwise.workers.boxes.rows:worker_rows",
         "show": "crowdwise.scoring.boxes.shown:show",
         "inspect": "crowdwise.scoring.boxes.shown:inspect",
+        "truth": "crowdwise.scoring.boxes.truth:read_truth",
         "said": "crowdwise.aggregate.boxes.as_answers:said",
         "known": "crowdwise.aggregate.boxes.as_answers:known",
         "study": "crowdwise.workers.boxes.study:study_boxes",

@@ -55,6 +55,9 @@ def modelled_sides(seen: Drawn, found: Objects, use: F8, max_iter: int, tol: flo
     weight = seen.look_weight[seen.look][order]
     gold = np.where(found.known, 0.0, np.nan) if found.known.any() else None
     fits: list[Fit] = []
+    if not float(np.abs(offset[order]).max(initial=0.0)) > 1e-9:  # all boxes of every object are the same
+        nothing = np.zeros((seen.n_workers, 4))
+        return Sides(found.corner, nothing, nothing)
     for side in range(4):
         rows = Rows(task, worker, np.ascontiguousarray(offset[order, side]), weight, len(found), seen.n_workers)
         fits.append(gaussian(rows, gold, max_iter=max_iter, tol=tol))
