@@ -23,6 +23,8 @@ _HOMES = {
     "Run": "io.run_folder",
     "number_votes": "kinds.numbers.votes",
     "box_votes": "kinds.boxes.answers",
+    "similarity_votes": "kinds.similarities.answers",
+    "partition_votes": "kinds.similarities.answers",
     "probability_votes": "kinds.probabilities.votes",
     "Result": "core.result",
     "Ledger": "core.ledger",
@@ -98,6 +100,10 @@ if TYPE_CHECKING:
     from .aggregate.probabilities.signals import Signals
     from .aggregate.registry import method
     from .aggregate.registry import names as methods
+    from .aggregate.similarities.clusters import Clusters
+    from .aggregate.similarities.crowd_clusters import CrowdClusters
+    from .aggregate.similarities.free_logits import FreeLogits
+    from .aggregate.similarities.spectral_clusters import SpectralClusters
     from .aggregate.spectral.eigen_ratio import EigenRatio
     from .aggregate.spectral.ghosh import Ghosh
     from .aggregate.spectral.kos import KOS
@@ -134,6 +140,7 @@ if TYPE_CHECKING:
     from .kinds.classes.annotations import Annotations
     from .kinds.numbers.votes import number_votes
     from .kinds.probabilities.votes import probability_votes
+    from .kinds.similarities.answers import partition_votes, similarity_votes
     from .scoring import tasks
     from .scoring.calibrate import calibrate
     from .scoring.compare import Comparison, compare

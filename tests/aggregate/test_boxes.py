@@ -38,7 +38,9 @@ def test_the_order_of_rows_and_of_boxes_does_not_matter(name, crowd):
 def test_names_of_workers_do_not_matter(name, crowd):
     frame = crowd.votes.to_frame()
     other = cw.box_votes(frame["task"], frame["worker"].str.reverse() + "x", frame["boxes"])
-    for one, two in zip(texts(registry.method(name).fit(other)), texts(registry.method(name).fit(crowd.votes)), strict=True):
+    for one, two in zip(
+        texts(registry.method(name).fit(other)), texts(registry.method(name).fit(crowd.votes)), strict=True
+    ):
         a, b = ([box[:4] for box in json.loads(text)] for text in (one, two))
         assert np.allclose(a, b, atol=1e-3)
 

@@ -3,9 +3,9 @@
 from __future__ import annotations
 
 import pytest
-from benchmarks import data_folder
 
 import crowdwise as cw
+from benchmarks import data_folder
 
 pytestmark = pytest.mark.data
 

@@ -18,6 +18,7 @@ from .cards.classes import CLASSES
 from .cards.learners import LEARNERS
 from .cards.numbers import NUMBERS
 from .cards.probabilities import PROBABILITIES
+from .cards.similarities import SIMILARITIES
 
 __all__ = [
     "CARDS",
@@ -41,6 +42,7 @@ CARDS: dict[str, Card] = {
     **CLASSES,
     **NUMBERS,
     **BOXES,
+    **SIMILARITIES,
     **PROBABILITIES,
 }
 

@@ -88,8 +88,8 @@ def read_labels(path: Path, columns: str | None) -> pl.DataFrame:
     import polars as pl
 
     from ..core.intake.columns import TRUTH, parse_columns
-    from ..io.numerals import with_points
     from ..io.kind_of_columns import estimates_in
+    from ..io.numerals import with_points
     from ..io.reading import choose_columns
     from ..io.tables import open_table
 

@@ -17,6 +17,7 @@ BUILT_IN = {
     "classes": "crowdwise.kinds.classes.annotations:KIND",
     "numbers": "crowdwise.kinds.numbers.votes:KIND",
     "boxes": "crowdwise.kinds.boxes.kind:KIND",
+    "similarities": "crowdwise.kinds.similarities.kind:KIND",
     "probabilities": "crowdwise.kinds.probabilities.votes:KIND",
 }
 _KINDS: dict[str, Kind] = {}

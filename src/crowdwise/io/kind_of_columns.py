@@ -32,9 +32,10 @@ def told(
         best: tuple[Kind, Mapping[str, str]] | None = None
         for name in kinds.names():
             found = None if name == FALLBACK or name in but else _told_by(kinds.get(name), header)
-            if found is not None and (not labels or (labels & set(found.values()) and len(found) > 1)):
-                if best is None or len(found) > len(best[1]):  # head, left, right tell more than left, right
-                    best = kinds.get(name), found
+            if found is None or (labels and not (labels & set(found.values()) and len(found) > 1)):
+                continue
+            if best is None or len(found) > len(best[1]):  # head, left, right tell more than left, right
+                best = kinds.get(name), found
         if best is not None:
             note = f"read as {best[0].people}, as the columns tell; --kind {FALLBACK} reads classes"
             return best[0], {**best[1], **mapping}, (note,)

@@ -27,6 +27,7 @@ from .numbers.scenarios import NUMBER_SCENARIOS, NumberScenario, PlantedNumbers
 from .planted import Crowd
 from .probabilities.scenarios import PROBABILITY_SCENARIOS, PlantedProbabilities, probability_crowd
 from .scenarios import EVERY, SCENARIOS, Scenario, scenario
+from .similarities.scenarios import SIMILARITY_SCENARIOS, PlantedSimilarities
 
 __all__ = [
     "BOX_SCENARIOS",
@@ -34,6 +35,7 @@ __all__ = [
     "NUMBER_SCENARIOS",
     "PROBABILITY_SCENARIOS",
     "SCENARIOS",
+    "SIMILARITY_SCENARIOS",
     "Adversary",
     "Assignment",
     "ClassCoins",
@@ -56,6 +58,7 @@ __all__ = [
     "PlantedBoxes",
     "PlantedNumbers",
     "PlantedProbabilities",
+    "PlantedSimilarities",
     "Regular",
     "Scenario",
     "Setting",

@@ -18,6 +18,7 @@ from .groups import ClassCoins, DirichletConfusion, Group, HammerSpammer, OneCoi
 from .numbers.scenarios import NUMBER_SCENARIOS
 from .planted import Crowd
 from .probabilities.scenarios import PROBABILITY_SCENARIOS
+from .similarities.scenarios import SIMILARITY_SCENARIOS
 
 
 @dataclass(frozen=True)
@@ -146,6 +147,7 @@ EVERY: dict[str, Any] = {
     **NUMBER_SCENARIOS,
     **PROBABILITY_SCENARIOS,
     **BOX_SCENARIOS,
+    **SIMILARITY_SCENARIOS,
 }
 
 

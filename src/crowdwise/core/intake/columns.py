@@ -22,7 +22,7 @@ KNOWN_AS = {
 }
 # Names that are taken only where none of those above is there: a score may also be how sure somebody is, or a number.
 ALSO_KNOWN_AS = {"label": "rating score grade code value winner ranking"}
-TRUTH_KNOWN_AS = "truth true true_label gold gold_label ground_truth correct"
+TRUTH_KNOWN_AS = "truth true true_label gold gold_label ground_truth correct cluster"
 TIME_NAMES = ("time", "timestamp", "created_at", "submitted_at")
 VOTE = ("task", "worker", "label")
 TRUTH = ("task", "label")
