@@ -25,6 +25,7 @@ _HOMES = {
     "box_votes": "kinds.boxes.answers",
     "similarity_votes": "kinds.similarities.answers",
     "partition_votes": "kinds.similarities.answers",
+    "triplet_votes": "kinds.triplets.answers",
     "probability_votes": "kinds.probabilities.votes",
     "Result": "core.result",
     "Ledger": "core.ledger",
@@ -109,6 +110,8 @@ if TYPE_CHECKING:
     from .aggregate.spectral.kos import KOS
     from .aggregate.spectral.mmsr import MMSR
     from .aggregate.spectral.pgd import PGD
+    from .aggregate.triplets.crowd_embedding import CrowdEmbedding
+    from .aggregate.triplets.triplet_embedding import TripletEmbedding
     from .aggregate.voting.bwa import BWA
     from .aggregate.voting.gold_majority_vote import GoldMajorityVote
     from .aggregate.voting.iwmv import IWMV
@@ -141,6 +144,7 @@ if TYPE_CHECKING:
     from .kinds.numbers.votes import number_votes
     from .kinds.probabilities.votes import probability_votes
     from .kinds.similarities.answers import partition_votes, similarity_votes
+    from .kinds.triplets.answers import triplet_votes
     from .scoring import tasks
     from .scoring.calibrate import calibrate
     from .scoring.compare import Comparison, compare

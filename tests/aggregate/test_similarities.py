@@ -75,7 +75,9 @@ def clusters(result):
 @every
 def test_the_order_of_rows_and_of_sides_does_not_matter(name, crowd):
     frame = crowd.votes.to_frame().sample(fraction=1.0, shuffle=True, seed=3)
-    again = cw.similarity_votes(frame["right"], frame["left"], frame["same"], task=frame["task"], worker=frame["worker"])
+    again = cw.similarity_votes(
+        frame["right"], frame["left"], frame["same"], task=frame["task"], worker=frame["worker"]
+    )
     method = registry.method(name, k=3)
     assert adjusted_rand(clusters(method.fit(again)), clusters(method.fit(crowd.votes))) > 0.97
 
@@ -118,7 +120,9 @@ def test_the_number_of_clusters_is_chosen():
         crowd = simulate.scenario("similarities_plain", tasks=600, workers=30, classes=max(k, 2), seed=k)
         votes = crowd.votes
         if k == 1:
-            votes = cw.similarity_votes(["a", "b", "c"] * 30, ["b", "c", "a"] * 30, [1] * 90, worker=list(range(30)) * 3)
+            votes = cw.similarity_votes(
+                ["a", "b", "c"] * 30, ["b", "c", "a"] * 30, [1] * 90, worker=list(range(30)) * 3
+            )
         assert cw.Clusters().fit(votes).estimate.n_clusters == k
 
 
@@ -136,7 +140,7 @@ def test_partitions_are_read_as_pairs(tmp_path):
 
 
 def test_bad_input_says_what_is_wrong():
-    with pytest.raises(cw.DataError, match="row 2.*neither same"):
+    with pytest.raises(cw.DataError, match=r"row 2.*neither same"):
         cw.similarity_votes(["a", "a"], ["b", "c"], [1, "perhaps"])
     with pytest.raises(cw.DataError, match="two different pairs"):
         cw.Clusters().fit(cw.similarity_votes(["a", "a"], ["b", "c"], [1, 1], task=["t", "t"], worker=["x", "y"]))

@@ -19,6 +19,7 @@ from .cards.learners import LEARNERS
 from .cards.numbers import NUMBERS
 from .cards.probabilities import PROBABILITIES
 from .cards.similarities import SIMILARITIES
+from .cards.triplets import TRIPLETS
 
 __all__ = [
     "CARDS",
@@ -43,6 +44,7 @@ CARDS: dict[str, Card] = {
     **NUMBERS,
     **BOXES,
     **SIMILARITIES,
+    **TRIPLETS,
     **PROBABILITIES,
 }
 

@@ -18,6 +18,7 @@ BUILT_IN = {
     "numbers": "crowdwise.kinds.numbers.votes:KIND",
     "boxes": "crowdwise.kinds.boxes.kind:KIND",
     "similarities": "crowdwise.kinds.similarities.kind:KIND",
+    "triplets": "crowdwise.kinds.triplets.kind:KIND",
     "probabilities": "crowdwise.kinds.probabilities.votes:KIND",
 }
 _KINDS: dict[str, Kind] = {}

@@ -28,6 +28,7 @@ from .planted import Crowd
 from .probabilities.scenarios import PROBABILITY_SCENARIOS, PlantedProbabilities, probability_crowd
 from .scenarios import EVERY, SCENARIOS, Scenario, scenario
 from .similarities.scenarios import SIMILARITY_SCENARIOS, PlantedSimilarities
+from .triplets.scenarios import TRIPLET_SCENARIOS, PlantedTriplets
 
 __all__ = [
     "BOX_SCENARIOS",
@@ -36,6 +37,7 @@ __all__ = [
     "PROBABILITY_SCENARIOS",
     "SCENARIOS",
     "SIMILARITY_SCENARIOS",
+    "TRIPLET_SCENARIOS",
     "Adversary",
     "Assignment",
     "ClassCoins",
@@ -59,6 +61,7 @@ __all__ = [
     "PlantedNumbers",
     "PlantedProbabilities",
     "PlantedSimilarities",
+    "PlantedTriplets",
     "Regular",
     "Scenario",
     "Setting",

@@ -19,6 +19,7 @@ from .numbers.scenarios import NUMBER_SCENARIOS
 from .planted import Crowd
 from .probabilities.scenarios import PROBABILITY_SCENARIOS
 from .similarities.scenarios import SIMILARITY_SCENARIOS
+from .triplets.scenarios import TRIPLET_SCENARIOS
 
 
 @dataclass(frozen=True)
@@ -148,6 +149,7 @@ EVERY: dict[str, Any] = {
     **PROBABILITY_SCENARIOS,
     **BOX_SCENARIOS,
     **SIMILARITY_SCENARIOS,
+    **TRIPLET_SCENARIOS,
 }
 
 

@@ -133,7 +133,10 @@ class SimilarityCoder(Coder):
 
 def series_of(values: Any, name: str) -> pl.Series:
     """A column of the user's values."""
-    return values.rename(name) if isinstance(values, pl.Series) else to_polars({name: values})[name]
+    found = values.rename(name) if isinstance(values, pl.Series) else to_polars({name: values})[name]
+    if found.dtype == pl.Object:  # values of several types
+        return pl.Series(name, [None if v is None else str(v) for v in found.to_list()], dtype=pl.String)
+    return found
 
 
 def both_sides(*sides: pl.Series) -> Column:

@@ -69,7 +69,21 @@ def complete(columns: dict[str, Any]) -> tuple[tuple[str, ...], pl.DataFrame | N
     if "worker" not in columns:
         columns["worker"] = pl.Series("worker", [NOBODY] * n, dtype=pl.String)
         notes, again = (*notes, f"nobody says who answered: all answers are those of {NOBODY!r}"), True
+    if not again:
+        notes += (more := repeats(columns, "pair"))
+        again = bool(more)
     return notes, None, again
+
+
+def repeats(columns: dict[str, Any], what: str) -> tuple[str, ...]:
+    """A note where workers were asked the same again: a second look is another answer."""
+    both = pl.DataFrame({name: _text(columns[name]) for name in ("task", "worker")})
+    n = len(both) - both.n_unique()
+    if not n:
+        return ()
+    return (
+        f"{n:,} answers are to a {what} that the same worker had answered before; all count (or --duplicates first)",
+    )
 
 
 def _text(values: Any) -> pl.Series:

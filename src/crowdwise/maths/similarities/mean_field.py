@@ -3,8 +3,8 @@
     z_i ~ pi,   P(w says same of i, j) = hit_w where z_i = z_j, else 1 - rejection_w
 
 log q_i(k) = log pi_k + sum over the answers about i and j of q_j(k) x evidence, so a pass is a sparse product;
-items are updated block by block, each block with what the others have just become. A symmetric start never moves (every q_i
-stays pi): the start must break it, as a spectral one does.
+items are updated block by block, each block with what the others have just become. A symmetric start never moves (every
+q_i stays pi): the start must break it, as a spectral one does.
 """
 
 from __future__ import annotations
