@@ -26,6 +26,7 @@ _HOMES = {
     "similarity_votes": "kinds.similarities.answers",
     "partition_votes": "kinds.similarities.answers",
     "triplet_votes": "kinds.triplets.answers",
+    "outline_votes": "kinds.outlines.answers",
     "probability_votes": "kinds.probabilities.votes",
     "Result": "core.result",
     "Ledger": "core.ledger",
@@ -93,6 +94,9 @@ if TYPE_CHECKING:
     from .aggregate.numbers.spectral_regression import SpectralRegression
     from .aggregate.numbers.student import Student
     from .aggregate.numbers.trimmed_mean import TrimmedMean
+    from .aggregate.outlines.pixel_rasa import PixelRasa
+    from .aggregate.outlines.pixel_vote import PixelVote
+    from .aggregate.outlines.staple import Staple
     from .aggregate.probabilities.extremized import Extremized
     from .aggregate.probabilities.followed import Followed
     from .aggregate.probabilities.mean_probability import MeanProbability
@@ -142,6 +146,7 @@ if TYPE_CHECKING:
     from .kinds.boxes.answers import box_votes
     from .kinds.classes.annotations import Annotations
     from .kinds.numbers.votes import number_votes
+    from .kinds.outlines.answers import outline_votes
     from .kinds.probabilities.votes import probability_votes
     from .kinds.similarities.answers import partition_votes, similarity_votes
     from .kinds.triplets.answers import triplet_votes

@@ -17,6 +17,7 @@ from .cards.card import Card
 from .cards.classes import CLASSES
 from .cards.learners import LEARNERS
 from .cards.numbers import NUMBERS
+from .cards.outlines import OUTLINES
 from .cards.probabilities import PROBABILITIES
 from .cards.similarities import SIMILARITIES
 from .cards.triplets import TRIPLETS
@@ -45,6 +46,7 @@ CARDS: dict[str, Card] = {
     **BOXES,
     **SIMILARITIES,
     **TRIPLETS,
+    **OUTLINES,
     **PROBABILITIES,
 }
 

@@ -19,6 +19,7 @@ BUILT_IN = {
     "boxes": "crowdwise.kinds.boxes.kind:KIND",
     "similarities": "crowdwise.kinds.similarities.kind:KIND",
     "triplets": "crowdwise.kinds.triplets.kind:KIND",
+    "outlines": "crowdwise.kinds.outlines.kind:KIND",
     "probabilities": "crowdwise.kinds.probabilities.votes:KIND",
 }
 _KINDS: dict[str, Kind] = {}

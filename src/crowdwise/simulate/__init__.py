@@ -24,6 +24,7 @@ from .groups import (
     TwoCoin,
 )
 from .numbers.scenarios import NUMBER_SCENARIOS, NumberScenario, PlantedNumbers
+from .outlines.scenarios import OUTLINE_SCENARIOS, PlantedOutlines
 from .planted import Crowd
 from .probabilities.scenarios import PROBABILITY_SCENARIOS, PlantedProbabilities, probability_crowd
 from .scenarios import EVERY, SCENARIOS, Scenario, scenario
@@ -34,6 +35,7 @@ __all__ = [
     "BOX_SCENARIOS",
     "EVERY",
     "NUMBER_SCENARIOS",
+    "OUTLINE_SCENARIOS",
     "PROBABILITY_SCENARIOS",
     "SCENARIOS",
     "SIMILARITY_SCENARIOS",
@@ -59,6 +61,7 @@ __all__ = [
     "PerTask",
     "PlantedBoxes",
     "PlantedNumbers",
+    "PlantedOutlines",
     "PlantedProbabilities",
     "PlantedSimilarities",
     "PlantedTriplets",

@@ -16,6 +16,7 @@ from .boxes.scenarios import BOX_SCENARIOS
 from .draw import crowd
 from .groups import ClassCoins, DirichletConfusion, Group, HammerSpammer, OneCoin, PairwiseFlipper, TwoCoin
 from .numbers.scenarios import NUMBER_SCENARIOS
+from .outlines.scenarios import OUTLINE_SCENARIOS
 from .planted import Crowd
 from .probabilities.scenarios import PROBABILITY_SCENARIOS
 from .similarities.scenarios import SIMILARITY_SCENARIOS
@@ -150,6 +151,7 @@ EVERY: dict[str, Any] = {
     **BOX_SCENARIOS,
     **SIMILARITY_SCENARIOS,
     **TRIPLET_SCENARIOS,
+    **OUTLINE_SCENARIOS,
 }
 
 

@@ -54,6 +54,7 @@ SHAPES = {
 }
 OWN_VOTES: dict[str, dict[str, str]] = {
     "boxes": SHAPES,
+    "outlines": SHAPES,
 }
 SHAPE_RESULTS = {
     "coco": "shapes:write_coco_result",
@@ -61,6 +62,7 @@ SHAPE_RESULTS = {
 }
 OWN_RESULTS: dict[str, dict[str, str]] = {
     "boxes": SHAPE_RESULTS,
+    "outlines": SHAPE_RESULTS,
 }
 WITH_EVERY_TASK = ("wide", "cleanlab", "snorkel", "label_studio", "argilla", "hf_lists")
 RESULTS = {
