@@ -143,9 +143,9 @@ class _Sums:
         mean = np.array([np.mean(each) if each else np.nan for each in self.seen])
         sd = np.array([max(float(np.std(each)), 0.1) if each else np.nan for each in self.seen])
         wide = 1.96 * sd / np.sqrt(np.maximum(n, 1))
-        ends = [np.clip(each, 0.0, 1.0) for each in (mean, mean - wide, mean + wide)]
+        value, low, high = (np.clip(each, 0.0, 1.0) for each in (mean, mean - wide, mean + wide))
         rates = np.where(n[:, None] > 0, self.rates / np.maximum(n, 1)[:, None], np.nan)
-        return OutlineWorkers(*ends, rates[:, 0], rates[:, 1])
+        return OutlineWorkers(value, low, high, rates[:, 0], rates[:, 1])
 
 
 def said(votes: Votes[Outlines], result: Result) -> Outlines:  # noqa: ARG001

@@ -84,7 +84,8 @@ class SimilarityAggregator(Method):
 
     def labels(self, pairs: Pairs, k: int) -> I8:
         """Hard clusters, for choosing their number."""
-        return self.solve(pairs, k, np.full(pairs.n_items, -1, dtype=np.int64)).belief.argmax(axis=1)
+        nothing = np.full(pairs.n_items, -1, dtype=np.int64)
+        return np.asarray(self.solve(pairs, k, nothing).belief.argmax(axis=1))
 
     def _result(
         self, votes: Votes[Similarities], pairs: Pairs, found: Found, known: I8, names: list[str], scores: F8 | None
@@ -143,7 +144,7 @@ def numbered(belief: F8, known: I8, n_names: int) -> F8:
 def picture_of(pairs: Pairs, same: F8) -> SimilarityWorkers:
     """Each worker's coins and share of right answers, by the chance that their pairs are the same."""
     m, said = pairs.n_workers, pairs.same
-    parts = {}
+    parts: dict[str, F8] = {}
     for name, weight, right in (
         ("skill", np.ones(len(same)), same * said + (1 - same) * (1 - said)),
         ("hit", same, said),
@@ -199,5 +200,5 @@ def as_similarities(votes: Any) -> Votes[Similarities]:
         raise DataError(
             f"same or different needs the columns left, right and same; there are {', '.join(frame.columns)}"
         )
-    more = {name: frame[name] for name in ("task", "worker", "weight") if name in frame.columns}
+    more: dict[str, Any] = {name: frame[name] for name in ("task", "worker", "weight") if name in frame.columns}
     return similarity_votes(*(frame[found[name]] for name in ("left", "right", "same")), **more)

@@ -106,10 +106,10 @@ def picture_of(rows: Rows, found: Embedding, model: Model) -> TripletWorkers:
     right = right_share(found.place, rows, model)
     n = np.bincount(rows.worker, minlength=m)
     hits = np.bincount(rows.worker, weights=right, minlength=m)
-    skill = [np.clip(each, 0.0, 1.0) for each in rate(np.minimum(hits, n), n)]
+    skill, low, high = (np.clip(each, 0.0, 1.0) for each in rate(np.minimum(hits, n), n))
     wide = 1.96 * found.slope_error
     slope = found.slope if model.workers else np.ones(m)
-    return TripletWorkers(*skill, slope, slope - wide, slope + wide)
+    return TripletWorkers(skill, low, high, slope, slope - wide, slope + wide)
 
 
 def rows_of(votes: Votes[Triplets]) -> Rows:
@@ -117,8 +117,10 @@ def rows_of(votes: Votes[Triplets]) -> Rows:
     own = votes.answers
     weight = np.ones(len(votes)) if votes.weight is None else votes.weight
     use = np.flatnonzero(weight > 0)
-    three = (np.asarray(each)[use].astype(np.int64) for each in (own.head, own.near, own.far, votes.worker))
-    return Rows(*three, weight[use], len(own.items), votes.n_workers)
+    head, near, far, worker = (
+        np.asarray(each)[use].astype(np.int64) for each in (own.head, own.near, own.far, votes.worker)
+    )
+    return Rows(head, near, far, worker, weight[use], len(own.items), votes.n_workers)
 
 
 def items_of_tasks(votes: Votes[Triplets]) -> tuple[I8, I8, I8]:
@@ -153,5 +155,5 @@ def as_triplets(votes: Any) -> Votes[Triplets]:
     found = told_by(frame.columns)
     if found is None:
         raise DataError(f"the columns head, left, right and closer are needed; there are {', '.join(frame.columns)}")
-    more = {name: frame[name] for name in ("task", "worker", "weight") if name in frame.columns}
+    more: dict[str, Any] = {name: frame[name] for name in ("task", "worker", "weight") if name in frame.columns}
     return triplet_votes(*(frame[found[name]] for name in ("head", "left", "right", "closer")), **more)

@@ -50,5 +50,5 @@ def said(votes: Votes[Triplets], result: Result) -> Triplets:  # noqa: ARG001
     """What the places say of every task."""
     own = result.estimate
     assert isinstance(own, TripletEstimate)
-    three = (getattr(own, name).astype(np.int32) for name in ("head", "left", "right"))
-    return Triplets(*three, (own.left_closer <= 0.5).astype(np.int8), own.items)
+    head, left, right = (getattr(own, name).astype(np.int32) for name in ("head", "left", "right"))
+    return Triplets(head, left, right, (own.left_closer <= 0.5).astype(np.int8), own.items)

@@ -181,7 +181,7 @@ def similarity_votes(
     columns = {"left": left, "right": right, "same": same, **{n: v for n, v in named.items() if v is not None}}
     notes, _, again = complete(columns)
     columns |= numbers
-    how = {"duplicates": "keep" if again and duplicates == "error" else duplicates, "notes": notes}
+    how: dict[str, Any] = {"duplicates": "keep" if again and duplicates == "error" else duplicates, "notes": notes}
     coder = partial(SimilarityCoder, items=items)
     return Votes._of(encode(columns, coder, tasks=tasks, workers=workers, missing=missing, **how))
 

@@ -13,4 +13,4 @@ I8 = npt.NDArray[np.int64]
 
 def distance(answers: Similarities, i: I8, j: I8) -> F8:
     """0 where both say the same, 1 where they do not."""
-    return (answers.same[i] != answers.same[j]).astype(np.float64)
+    return np.asarray(answers.same[i] != answers.same[j], dtype=np.float64)

@@ -59,7 +59,7 @@ class SimilarityEstimate(Estimate):
     @property
     def cluster(self) -> I8:
         """The likeliest cluster of each item."""
-        return self.belief.argmax(axis=1)
+        return np.asarray(self.belief.argmax(axis=1))
 
     @property
     def n_clusters(self) -> int:

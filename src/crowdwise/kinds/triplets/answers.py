@@ -67,10 +67,10 @@ class Triplets(Answers):
         """Both, over the items of both."""
         items = union(self.items, other.items)
         mine, theirs = (lookup(items, each.items.cast(items.dtype))[0] for each in (self, other))
-        three = (
+        head, left, right = (
             np.concatenate([moved(getattr(self, name), mine), moved(getattr(other, name), theirs)]) for name in SIDES
         )
-        return type(self)(*three, np.concatenate([self.side, other.side]), items)
+        return type(self)(head, left, right, np.concatenate([self.side, other.side]), items)
 
     def columns(self) -> dict[str, pl.Series]:
         """head, left, right, and which side is closer."""
@@ -131,7 +131,8 @@ class TripletCoder(Coder):
     def finish(self) -> Triplets:
         """The answers."""
         items, codes = in_given(self.all, self.given)
-        return Triplets(*self._three(codes), self._side(np.zeros(self.size, dtype=bool)), items.rename("item"))
+        head, left, right = self._three(codes)
+        return Triplets(head, left, right, self._side(np.zeros(self.size, dtype=bool)), items.rename("item"))
 
     def _side(self, keep: Mask) -> npt.NDArray[np.int8]:
         text = self.said.cast(pl.String).str.strip_chars()
@@ -202,6 +203,6 @@ def triplet_votes(
     columns = {"head": head, "left": left, "right": right, "closer": closer}
     columns |= {name: values for name, values in named.items() if values is not None}
     notes, _, again = complete(columns)
-    how = {"duplicates": "keep" if again and duplicates == "error" else duplicates, "notes": notes}
+    how: dict[str, Any] = {"duplicates": "keep" if again and duplicates == "error" else duplicates, "notes": notes}
     coder = partial(TripletCoder, items=items)
     return Votes._of(encode({**columns, **numbers}, coder, tasks=tasks, workers=workers, missing=missing, **how))

@@ -16,4 +16,5 @@ def distance(answers: Triplets, i: I8, j: I8) -> F8:
     here = (answers.head[i] == answers.head[j]) & (
         np.minimum(answers.left, answers.right)[i] == np.minimum(answers.left, answers.right)[j]
     ) & (np.maximum(answers.left, answers.right)[i] == np.maximum(answers.left, answers.right)[j])  # fmt: skip
-    return np.where(here, answers.near[i] != answers.near[j], answers.side[i] != answers.side[j]).astype(np.float64)
+    apart = np.where(here, answers.near[i] != answers.near[j], answers.side[i] != answers.side[j])
+    return np.asarray(apart, dtype=np.float64)

@@ -41,6 +41,6 @@ def coins(pairs: Pairs, same: F8, strength: float, workers: bool = True) -> Coin
         of = np.bincount(pairs.worker, weights=weight, minlength=m)
         crowd = (top.sum() + 1.0) / (of.sum() + 2.0)
         found = (top + strength * crowd) / (of + strength) if workers else np.full(m, crowd)
-        return np.clip(found, EDGE, 1 - EDGE)
+        return np.asarray(np.clip(found, EDGE, 1 - EDGE))
 
     return Coins(rate(w * same, pairs.same), rate(w * (1 - same), 1 - pairs.same))

@@ -87,7 +87,7 @@ def _steps(pairs: Pairs, belief: F8, strength: float, workers: bool) -> tuple[Co
 
 def together(pairs: Pairs, belief: F8) -> F8:
     """The chance that the two items of each row are of one cluster, as if they were independent."""
-    return np.einsum("ek,ek->e", belief[pairs.left], belief[pairs.right])
+    return np.asarray(np.einsum("ek,ek->e", belief[pairs.left], belief[pairs.right]))
 
 
 def bound(pairs: Pairs, belief: F8, share: F8, found: Coins) -> float:

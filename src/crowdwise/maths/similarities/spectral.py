@@ -82,7 +82,7 @@ def kmeans(points: F8, k: int, rng: np.random.Generator, starts: int = 10, round
 
 def _squares(points: F8, centres: F8) -> F8:
     squares = (points**2).sum(axis=1)[:, None] - 2 * points @ centres.T + (centres**2).sum(axis=1)[None]
-    return np.maximum(squares, 0.0)
+    return np.asarray(np.maximum(squares, 0.0))
 
 
 def _plus_plus(points: F8, k: int, rng: np.random.Generator) -> F8:

@@ -42,10 +42,10 @@ class PlantedTriplets:
         """What the workers said."""
         crowd, items = self.planted, self.items
         tasks, workers = numbered("t", int(crowd.task.max()) + 1), numbered("w", len(crowd.kind))
-        three = (items.gather(each) for each in (crowd.head, crowd.left, crowd.right))
+        head, left, right = (items.gather(each) for each in (crowd.head, crowd.left, crowd.right))
         said = pl.Series(["left", "right"]).gather(crowd.side.astype(np.int64))
         return triplet_votes(
-            *three, said, task=tasks.gather(crowd.task), worker=workers.gather(crowd.worker), tasks=tasks,
+            head, left, right, said, task=tasks.gather(crowd.task), worker=workers.gather(crowd.worker), tasks=tasks,
             workers=workers, items=items,
         )  # fmt: skip
 

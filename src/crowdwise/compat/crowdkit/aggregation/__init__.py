@@ -16,6 +16,7 @@ from .kos import KOS
 from .mace import MACE
 from .majority_vote import MajorityVote
 from .mmsr import MMSR
+from .segmentation import SegmentationEM, SegmentationMajorityVote, SegmentationRASA
 from .skills import GoldMajorityVote, Wawa, ZeroBasedSkill
 
 __all__ = [
@@ -28,6 +29,9 @@ __all__ = [
     "GoldMajorityVote",
     "MajorityVote",
     "OneCoinDawidSkene",
+    "SegmentationEM",
+    "SegmentationMajorityVote",
+    "SegmentationRASA",
     "Wawa",
     "ZeroBasedSkill",
     "base",
