@@ -15,7 +15,7 @@ from .base import BoxAggregator
 @dataclass(frozen=True, kw_only=True)
 class BoxHungarian(BoxAggregator):
     """Each worker's boxes are matched to the objects found so far so that the overlaps sum to the most (Kuhn 1955,
-    doi:10.1002/nav.3800020109), class by class; what matches nothing begins an object. Then all are matched anew
+    doi:10.1002/nav.3800020109), class by class; what matches nothing begins an object. Then all are matched again
     against the medians, at most `max_iter` times.
 
     >>> import crowdwise as cw

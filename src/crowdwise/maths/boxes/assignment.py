@@ -1,7 +1,7 @@
 """Boxes that mean the same object, by matching one worker after the other (Hungarian), then all against the objects.
 
 The r-th looks of all pictures are matched at once: those with the most boxes go first. A box that no object takes
-begins one of its own. Afterwards every look is matched anew against the medians until nothing changes.
+begins one of its own. Afterwards every look is matched again against the medians until nothing changes.
 """
 
 from __future__ import annotations
