@@ -18,8 +18,7 @@ from ..sources import Source
 from ..spans.bare import Bare
 
 Multiple = Literal["error", "join", "drop", "set"]
-# The kind of answers that hold several labels at once.
-SETS = "sets"
+SETS = "sets"  # the kind of answers that hold several labels at once
 Rejected = Literal["keep", "drop"]
 NAN = float("nan")
 SKIPPED = "skipped by the worker"
@@ -140,7 +139,7 @@ class Found:
     kind: str = "classes"
     certain: bool = False
     about_tasks: pl.DataFrame | None = None
-    again: bool = False  # nobody knows who answered, so the one nameless worker may answer a task often
+    again: bool = False  # whether one worker may answer a task again
 
 
 class Format(Protocol):
