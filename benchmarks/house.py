@@ -22,6 +22,7 @@ LAYERS = (
     ("scoring",),
     ("workers",),
     ("audit", "simulate", "datasets"),
+    ("active",),
     ("learn",),
     ("plots", "report", "compat", "sklearn"),
     ("cli",),

@@ -28,6 +28,10 @@ _HOMES = {
     "triplet_votes": "kinds.triplets.answers",
     "outline_votes": "kinds.outlines.answers",
     "probability_votes": "kinds.probabilities.votes",
+    "set_votes": "kinds.sets.votes",
+    "neighbour_links": "aggregate.graphs.links",
+    "span_votes": "kinds.spans.votes",
+    "text_votes": "kinds.texts.votes",
     "Result": "core.result",
     "Ledger": "core.ledger",
     "read": "io.read",
@@ -48,10 +52,10 @@ _HOMES |= dict.fromkeys(PUBLIC, "core.errors")
 _HOMES |= {
     card.where.partition(":")[2]: card.where.partition(":")[0].removeprefix("crowdwise.") for card in CARDS.values()
 }
-_ROOMS = ("datasets", "errors", "learn", "registry", "report", "simulate", "tasks", "workers")
+_ROOMS = ("active", "datasets", "errors", "learn", "registry", "report", "simulate", "tasks", "workers")
 
 if TYPE_CHECKING:
-    from . import datasets, learn, report, simulate, workers
+    from . import active, datasets, learn, report, simulate, workers
     from .aggregate import registry
     from .aggregate.bayes.bayes_gc import BayesGC
     from .aggregate.bayes.belief_propagation import BeliefPropagation
@@ -77,6 +81,8 @@ if TYPE_CHECKING:
     from .aggregate.ensemble.auto import Auto
     from .aggregate.ensemble.committee import Committee
     from .aggregate.ensemble.crowdlab import crowdlab
+    from .aggregate.graphs.graph_field import GraphField
+    from .aggregate.graphs.links import neighbour_links
     from .aggregate.moments.cnmf import CNMF
     from .aggregate.moments.multi_spa import MultiSPA
     from .aggregate.moments.sml import SML
@@ -94,6 +100,10 @@ if TYPE_CHECKING:
     from .aggregate.numbers.spectral_regression import SpectralRegression
     from .aggregate.numbers.student import Student
     from .aggregate.numbers.trimmed_mean import TrimmedMean
+    from .aggregate.ordered.ordinal_committee import OrdinalCommittee
+    from .aggregate.ordered.ordinal_prior import OrdinalPrior
+    from .aggregate.ordered.ordinal_split import OrdinalSplit
+    from .aggregate.ordered.ordinal_types import OrdinalTypes
     from .aggregate.outlines.pixel_rasa import PixelRasa
     from .aggregate.outlines.pixel_vote import PixelVote
     from .aggregate.outlines.staple import Staple
@@ -105,15 +115,30 @@ if TYPE_CHECKING:
     from .aggregate.probabilities.signals import Signals
     from .aggregate.registry import method
     from .aggregate.registry import names as methods
+    from .aggregate.sets.binary_relevance import BinaryRelevance
+    from .aggregate.sets.joint_sets import JointSets
+    from .aggregate.sets.set_coin import SetCoin
+    from .aggregate.sets.set_majority import SetMajority
     from .aggregate.similarities.clusters import Clusters
     from .aggregate.similarities.crowd_clusters import CrowdClusters
     from .aggregate.similarities.free_logits import FreeLogits
     from .aggregate.similarities.spectral_clusters import SpectralClusters
+    from .aggregate.spans.bsc import BSC
+    from .aggregate.spans.hmm_crowd import HMMCrowd
+    from .aggregate.spans.span_combined import SpanCombined
+    from .aggregate.spans.span_majority import SpanMajority
+    from .aggregate.spans.span_vote import SpanVote
+    from .aggregate.spans.token_dawid_skene import TokenDawidSkene
     from .aggregate.spectral.eigen_ratio import EigenRatio
     from .aggregate.spectral.ghosh import Ghosh
     from .aggregate.spectral.kos import KOS
     from .aggregate.spectral.mmsr import MMSR
     from .aggregate.spectral.pgd import PGD
+    from .aggregate.texts.medoid import Medoid
+    from .aggregate.texts.rover import Rover
+    from .aggregate.texts.text_combined import TextCombined
+    from .aggregate.texts.weighted_medoid import WeightedMedoid
+    from .aggregate.texts.weighted_rover import WeightedRover
     from .aggregate.triplets.crowd_embedding import CrowdEmbedding
     from .aggregate.triplets.triplet_embedding import TripletEmbedding
     from .aggregate.voting.bwa import BWA
@@ -148,7 +173,10 @@ if TYPE_CHECKING:
     from .kinds.numbers.votes import number_votes
     from .kinds.outlines.answers import outline_votes
     from .kinds.probabilities.votes import probability_votes
+    from .kinds.sets.votes import set_votes
     from .kinds.similarities.answers import partition_votes, similarity_votes
+    from .kinds.spans.votes import span_votes
+    from .kinds.texts.votes import text_votes
     from .kinds.triplets.answers import triplet_votes
     from .scoring import tasks
     from .scoring.calibrate import calibrate

@@ -161,7 +161,7 @@ def test_infer_of_other_pairs(crowd):
 
 @pytest.mark.parametrize("name", ["random", "constant", "adversarial"])
 def test_planted_workers_are_flagged_and_honest_ones_are_not(name):
-    crowd = simulate.scenario(f"similarities_{name}", tasks=600, workers=30, classes=3, seed=5)
+    crowd = simulate.scenario(f"similarities_{name}", tasks=1200, workers=30, classes=3, seed=5)
     flags = {flag.worker for flag in study(crowd.votes, cw.CrowdClusters(k=3).fit(crowd.votes)).flags}
     kind = dict(zip(crowd.votes.workers.to_list(), crowd.kind, strict=True))
     assert {w for w, k in kind.items() if k != "honest"} <= flags

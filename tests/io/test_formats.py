@@ -48,7 +48,8 @@ def read(tmp_path, content, name="e.json", **options):
 
 
 def test_every_format_has_a_sample():
-    assert {sample.format for sample in SAMPLES.values()} == set(formats.FORMATS) - set(formats.SHAPES)
+    of_spans = {"conll", "tokens", *formats.SHAPES}  # see test_span_formats.py, test_shapes.py
+    assert {sample.format for sample in SAMPLES.values()} == set(formats.FORMATS) - of_spans
 
 
 @every
@@ -117,8 +118,9 @@ def test_several_controls_are_several_questions(tmp_path):
     assert said == {"sent": "a", "tax": "Animal / Cat", "stars": "4", "n": "2.5"}
     with pytest.raises(cw.DataError, match="no question 'mood'; it has 'n', 'sent'"):
         read(tmp_path, content, question="mood")
-    with pytest.raises(cw.ParameterError, match="'why' holds free text"):
-        read(tmp_path, content, question="why")
+    remark = read(tmp_path, content, question="why").annotations
+    assert remark.kind.name == "texts"
+    assert remark.to_frame()["output"].to_list() == ["because"]
 
 
 def test_pairs_are_not_supported_yet_and_say_so(tmp_path):
@@ -129,13 +131,16 @@ def test_pairs_are_not_supported_yet_and_say_so(tmp_path):
 
 def test_several_choices_follow_a_policy(tmp_path):
     content = label_studio((1, [annotation(7, choice("b", "a")), annotation(8, choice("a"))]))
+    sets = read(tmp_path, content).annotations
+    assert sets.to_frame()["labels"].to_list() == ['["a", "b"]', '["a"]']
+    assert any("read as label sets" in note for note in sets.ledger.notes)
     with pytest.raises(cw.DataError, match=r"1 answers hold several labels at once .*'b', 'a'.*--multiple join"):
-        read(tmp_path, content)
+        read(tmp_path, content, multiple="error")
     assert rows(read(tmp_path, content, multiple="join").annotations) == [("1", "7", "a|b"), ("1", "8", "a")]
     dropped = read(tmp_path, content, multiple="drop").annotations
     assert rows(dropped) == [("1", "8", "a")]
     assert dict(dropped.ledger.dropped) == {"several labels at once": 1}
-    with pytest.raises(cw.ParameterError, match="multiple must be error, join or drop"):
+    with pytest.raises(cw.ParameterError, match="multiple must be error, join, drop or set"):
         read(tmp_path, content, multiple="some")
 
 
@@ -194,7 +199,7 @@ def test_argilla_suggestions(tmp_path):
 
 def test_argilla_rankings_are_refused(tmp_path):
     record = {"id": 1, "q.responses": [[{"value": "a", "rank": 1}]], "q.responses.users": ["u"]}
-    with pytest.raises(cw.DataError, match="ranking or spans, which are not supported yet"):
+    with pytest.raises(cw.DataError, match="ranking, which is not supported yet"):
         read(tmp_path, jsonl([record]), "e.jsonl")
 
 
@@ -239,11 +244,9 @@ def test_prodigy_with_both_kinds_asks(tmp_path):
     assert len(read(tmp_path, content, "e.jsonl", question="binary").annotations) == 2
 
 
-def test_doccano_shared_annotations_and_spans_are_refused(tmp_path):
+def test_doccano_shared_annotations_are_refused(tmp_path):
     with pytest.raises(cw.DataError, match=r"all.jsonl holds everybody's labels"):
         read(tmp_path, packed({"all.jsonl": DOCCANO_FILES["ann.jsonl"]}), "e.zip")
-    with pytest.raises(cw.DataError, match="spans of text"):
-        read(tmp_path, packed({"ann.jsonl": jsonl([{"id": 1, "label": [[0, 3, "PER"]]}])}), "e.zip")
 
 
 @pytest.mark.parametrize(

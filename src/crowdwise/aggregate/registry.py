@@ -15,11 +15,16 @@ from ..core.errors import ParameterError
 from .cards.boxes import BOXES
 from .cards.card import Card
 from .cards.classes import CLASSES
+from .cards.graphs import GRAPHS
 from .cards.learners import LEARNERS
 from .cards.numbers import NUMBERS
+from .cards.ordered import ORDERED
 from .cards.outlines import OUTLINES
 from .cards.probabilities import PROBABILITIES
+from .cards.sets import SETS
 from .cards.similarities import SIMILARITIES
+from .cards.spans import SPANS
+from .cards.texts import TEXTS
 from .cards.triplets import TRIPLETS
 
 __all__ = [
@@ -30,6 +35,7 @@ __all__ = [
     "Card",
     "card",
     "default_for",
+    "default_of",
     "get",
     "learner",
     "method",
@@ -47,7 +53,12 @@ CARDS: dict[str, Card] = {
     **SIMILARITIES,
     **TRIPLETS,
     **OUTLINES,
+    **ORDERED,
+    **GRAPHS,
     **PROBABILITIES,
+    **SETS,
+    **SPANS,
+    **TEXTS,
 }
 
 
@@ -72,6 +83,12 @@ def names(takes: str | None = "classes") -> list[str]:
 def default_for(kind: str) -> str:
     """The method that is taken for a kind of answers when nobody says."""
     return DEFAULT if kind == "classes" else kinds.get(kind).default
+
+
+def default_of(votes: Any) -> str:
+    """The method that is taken for these votes: their kind's, or what its door `default` says of them."""
+    kind = votes.kind
+    return str(kind.door("default")(votes)) if kind.can("default") else default_for(kind.name)
 
 
 def register(own: Card) -> Card:

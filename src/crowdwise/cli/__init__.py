@@ -29,6 +29,7 @@ from . import (
     train,
     workers,
 )
+from .live import next
 from .terminal import clean
 
 app = typer.Typer(
@@ -52,6 +53,7 @@ app.command("methods")(methods.methods)
 app.command("show")(show.show)
 app.command("workers")(workers.workers)
 app.command("report")(report.report)
+app.command("next")(next.next_)
 app.command("simulate")(simulate.simulate)
 app.command("convert")(convert.convert)
 

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 import typer
 
 from .loading import checked_grades, checked_method, chosen_method, is_run, load, with_classes_of
-from .options import Force, Gold, GoldColumns, Level, Method, Order, Params, Seed, Truth, TruthColumns, parse_grades
+from .options import Force, Gold, GoldColumns, Level, Method, Params, Seed, Truth, TruthColumns, parse_grades
 from .terminal import naming, progress, say, tell_ledger
 from .vote_options import USUAL, Asked, reads_votes
 
@@ -36,7 +36,6 @@ def report(
     truth_columns: TruthColumns = None,
     asked: Asked = USUAL,
     level: Level = None,
-    order: Order = None,
     seed: Seed = 0,
     title: Annotated[
         str | None, typer.Option("--title", help="Heads the page; by default the file's name.", show_default=False)
@@ -52,7 +51,7 @@ def report(
     from ..report import refuse, write
 
     refuse(output, force)
-    grades = parse_grades(level, order)
+    grades = parse_grades(level, asked.order)
     known = asked.truth(truth, truth_columns)
     if is_run(votes, asked):
         answers, result, history = from_folder(Path(votes), grades)

@@ -21,6 +21,9 @@ BUILT_IN = {
     "triplets": "crowdwise.kinds.triplets.kind:KIND",
     "outlines": "crowdwise.kinds.outlines.kind:KIND",
     "probabilities": "crowdwise.kinds.probabilities.votes:KIND",
+    "sets": "crowdwise.kinds.sets.votes:KIND",
+    "spans": "crowdwise.kinds.spans.votes:KIND",
+    "texts": "crowdwise.kinds.texts.votes:KIND",
 }
 _KINDS: dict[str, Kind] = {}
 

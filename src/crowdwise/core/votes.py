@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, replace
 from functools import cached_property
 from itertools import pairwise
 from typing import TYPE_CHECKING, Any, Generic, Literal, Self, TypeVar
@@ -20,7 +20,7 @@ from .intake.repeats import Duplicates
 from .kind_table import get
 from .ledger import Ledger
 from .side_tables import SideTable, narrowed
-from .vocabulary import Codes, codes_of, recode
+from .vocabulary import codes_of, recode
 
 if TYPE_CHECKING:
     from .kind import Kind
@@ -30,25 +30,16 @@ F8 = npt.NDArray[np.float64]
 
 
 @dataclass(frozen=True, eq=False, repr=False)
-class Votes(Generic[A]):
+class Votes(Coded[A], Generic[A]):
     """Rows as codes into sorted vocabularies of tasks and workers, sorted by task, then worker, with one answer each.
 
     `about_tasks` and `about_workers` are tables of whatever else is known of them (text, url; group, family, cost), by
-    name; they travel with the rows.
+    name; `links` (task, other, weight) says which tasks belong together. They travel with the rows.
     """
 
-    task: Codes
-    worker: Codes
-    answers: A
-    tasks: pl.Series
-    workers: pl.Series
-    weight: F8 | None = None
-    time: F8 | None = None
-    duration: F8 | None = None
-    confidence: F8 | None = None
-    ledger: Ledger = field(default_factory=lambda: Ledger(0, 0))
     about_tasks: SideTable = None
     about_workers: SideTable = None
+    links: SideTable = None
 
     def __post_init__(self) -> None:
         if len(self.answers) != len(self.task):
@@ -64,7 +55,7 @@ class Votes(Generic[A]):
             object.__setattr__(self, name, frozen(array))
 
     @classmethod
-    def _of(cls, coded: Coded, **more: Any) -> Self:
+    def _of(cls, coded: Coded[Any], **more: Any) -> Self:
         return cls(**{name: getattr(coded, name) for name in Coded.__dataclass_fields__}, **more)
 
     # ---------------------------------------------------------------- sizes and views
@@ -225,6 +216,12 @@ class Votes(Generic[A]):
         if workers is not None:
             given["about_workers"] = joined(self.about_workers, side_table(workers, "worker", self.workers))
         return replace(self, **given)
+
+    def linked(self, links: Any) -> Self:
+        """The same votes with links between tasks: a table of two columns of tasks and, if there is one, of weights."""
+        from .links import link_table
+
+        return replace(self, links=link_table(links))
 
     def to_frame(self) -> pl.DataFrame:
         """The rows with the user's own ids and answers again."""

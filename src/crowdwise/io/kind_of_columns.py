@@ -2,12 +2,13 @@
 
 from __future__ import annotations
 
+import json
 from collections.abc import Collection, Mapping, Sequence
 
 import polars as pl
 
 from ..core import kind as kinds
-from ..core.intake.columns import KNOWN_AS
+from ..core.intake.columns import ALSO_KNOWN_AS, KNOWN_AS
 from ..core.kind import Kind
 
 FALLBACK = "classes"
@@ -23,10 +24,10 @@ def told(
     """
     if asked is not None:
         kind = kinds.get(asked)
-        return kind, _with(mapping, kind, header), ()
+        return kind, _with_more(_with(mapping, kind, header), kind, header), ()
     for name in kinds.names():
         if name != FALLBACK and any(_of(kinds.get(name), role) for role in mapping):
-            return kinds.get(name), dict(mapping), ()
+            return kinds.get(name), _with_more(mapping, kinds.get(name), header), ()
     labels = {c for c in header if c.strip().lower().replace(" ", "_") in KNOWN_AS["label"].split()}
     if "label" not in mapping:
         best: tuple[Kind, Mapping[str, str]] | None = None
@@ -42,6 +43,23 @@ def told(
     return kinds.get(FALLBACK), dict(mapping), ()
 
 
+def told_by_lists(answers: pl.Series) -> tuple[Kind | None, tuple[str, ...]]:
+    """The kind of a table's answers where these are lists, in JSON or as such, and a note; None where they are not."""
+    some = answers.drop_nulls().head(100)
+    listed = isinstance(some.dtype, pl.List) or (
+        some.dtype == pl.String and len(some) > 0 and bool(some.str.strip_chars_start().str.starts_with("[").all())
+    )
+    if isinstance(answers.dtype, pl.List):
+        values = answers.drop_nulls().head(200).to_list()
+        answers = pl.Series([json.dumps(each, ensure_ascii=False, default=str) for each in values], dtype=pl.String)
+    for name in kinds.names() if listed else ():
+        kind = kinds.get(name)
+        why = kind.claims(answers) if kind.claims is not None and len(kind.columns) == 1 else ""
+        if why:
+            return kind, (f"read as {kind.people} ({why}); --kind {FALLBACK} reads classes",)
+    return None, ()
+
+
 def told_by_answers(question: str | None, answers: pl.Series) -> tuple[str, tuple[str, ...]]:
     """The kind of an export's answers (each once) to a question, and notes: by the question's name, or by what only
     one kind can be."""
@@ -50,11 +68,26 @@ def told_by_answers(question: str | None, answers: pl.Series) -> tuple[str, tupl
         if name == FALLBACK or kind.fits is None or not len(answers):
             continue
         names = [] if question is None else [question, question.removesuffix("s")]  # a list of `ratings`
-        named = _told_by(kind, names) is not None and kind.fits(answers)
+        # A name tells of numbers; where answers are text, they must tell themselves.
+        named = bool(kind.dtypes) and _told_by(kind, names) is not None and kind.fits(answers)
         why = f"as the name {question!r} tells" if named else kind.claims(answers) if kind.claims is not None else ""
         if why:
             return name, (f"read as {kind.people} ({why}); --kind {FALLBACK} reads classes",)
     return FALLBACK, ()
+
+
+def kind_of_header(header: Sequence[str]) -> Kind | None:
+    """The kind, other than classes, whose columns a table of results has by their own names; None where labels are."""
+    if set(KNOWN_AS["label"].split()) & set(header):
+        return None
+    every = (kinds.get(name) for name in kinds.names() if name != FALLBACK)
+    return next((kind for kind in every if kind.can("evaluate") and set(kind.columns) <= set(header)), None)
+
+
+def may_be_classes(header: Sequence[str]) -> bool:
+    """Whether some column has a name that labels have."""
+    names = {*KNOWN_AS["label"].split(), *ALSO_KNOWN_AS["label"].split()}
+    return any(column.strip().lower().replace(" ", "_") in names for column in header)
 
 
 def roles(kind: Kind, mapping: Mapping[str, str]) -> tuple[str, ...]:
@@ -68,13 +101,10 @@ def answer_roles() -> tuple[str, ...]:
     return tuple(dict.fromkeys(role for name in kinds.names() for role in kinds.get(name).roles))
 
 
-def estimates_in(header: Sequence[str]) -> tuple[str, ...]:
-    """The columns of the answers in a table that aggregate wrote, where they are not called label; else none."""
-    for name in kinds.names():
-        own = tuple(kinds.get(name).columns)
-        if name != FALLBACK and {"task", *own} <= set(header) and "label" not in header:
-            return own
-    return ()
+def _with_more(mapping: Mapping[str, str], kind: Kind, header: Sequence[str]) -> dict[str, str]:
+    """With the further columns of an answer that are there by their own names."""
+    more = {role: role for role in kind.more_roles if role in header and role not in mapping.values()}
+    return {**more, **mapping} if any(_of(kind, role) for role in mapping) else dict(mapping)
 
 
 def _of(kind: Kind, role: str) -> bool:

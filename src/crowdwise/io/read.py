@@ -9,7 +9,6 @@ from typing import Any
 
 import polars as pl
 
-from ..core import kind as kinds
 from ..core.errors import DataError, LedgerWarning
 from ..core.intake.column import UnknownClasses
 from ..core.intake.columns import TRUTH, TRUTH_OPTION
@@ -18,9 +17,10 @@ from ..core.intake.repeats import Duplicates
 from ..core.vocabulary import as_series, quote
 from .formats.base import Multiple, Rejected
 from .formats.detect import detect
+from .kind_of_columns import kind_of_header
 from .reading import FORMATS, Reading, choose_columns, read_all
 from .sources import open_source
-from .tables import Table, format_of, table_of
+from .tables import format_of, table_of
 
 __all__ = ["FORMATS", "Reading", "read", "read_all", "read_truth"]
 
@@ -32,7 +32,7 @@ def read(
     duplicates: Duplicates = "error",
     format: str | None = None,
     question: str | None = None,
-    multiple: Multiple = "error",
+    multiple: Multiple | None = None,
     predictions: bool = False,
     rejected: Rejected = "keep",
     classes: Any = None,
@@ -40,6 +40,8 @@ def read(
     missing: Sequence[str] = (),
     kind: str | None = None,
     order: Sequence[Any] | None = None,
+    offered: Any = None,
+    links: Any = None,
     about_tasks: Any = None,
     about_workers: Any = None,
 ) -> Any:
@@ -50,8 +52,9 @@ def read(
     they differ. `format="wide"` reads a table with one column per worker, whose first column names the task.
     `missing` lists values that stand for nothing, such as R's "NA". What comes back are Annotations where the
     answers are classes, and Votes where they are of another `kind`; without `kind` the columns tell. `order` names
-    classes that have an order from the lowest to the highest. `about_tasks` and `about_workers` are files or frames
-    with a row a task or worker (text, url; group, family, cost), which travel with the votes.
+    classes that have an order from the lowest to the highest; `offered` says of label sets what could be chosen in
+    each task. `about_tasks` and `about_workers` are files or frames with a row a task or worker (text, url; group,
+    family, cost), which travel with the votes; `links` is one of linked tasks.
     `read_all` also returns the gold labels that the file knows, and explains what it was taken for.
     """
     return read_all(
@@ -68,21 +71,11 @@ def read(
         missing=missing,
         kind=kind,
         order=order,
+        offered=offered,
+        links=links,
         about_tasks=about_tasks,
         about_workers=about_workers,
     ).annotations
-
-
-def _of_a_kind(table: Table) -> pl.DataFrame | None:
-    """A truth in columns that only one kind of answers has, as that kind reads them."""
-    for name in kinds.names():
-        kind = kinds.get(name)
-        told = kind.told_by(table.header) if kind.can("truth") and kind.told_by is not None else None
-        if told is not None:
-            found: pl.DataFrame | None = kind.door("truth")(table.read(table.header))
-            if found is not None:
-                return found
-    return None
 
 
 def read_truth(
@@ -104,14 +97,15 @@ def read_truth(
             raise DataError(f"{where} is read as {kind} and holds no gold labels; name a table task,label")
         return reading.gold
     table = table_of(source, where, "csv" if str(path) == "-" else format_of(Path(path)))
+    own = None if columns else kind_of_header(table.header)
+    if own is not None and len(own.columns) == 1:
+        columns = {"label": next(iter(own.columns))}
+    chosen, _ = choose_columns(table, columns, TRUTH, TRUTH_OPTION)
+    frame = table.read(list(chosen.values()))
     try:
-        frame = _of_a_kind(table) if not columns else None
-        if frame is None:
-            chosen, _ = choose_columns(table, columns, TRUTH, TRUTH_OPTION)
-            frame = table.read(list(chosen.values()))
-            frame = pl.DataFrame([as_series(frame[chosen[role]], role).cast(pl.String) for role in TRUTH])
+        frame = pl.DataFrame([as_series(frame[chosen[role]], role).cast(pl.String) for role in TRUTH])
     except DataError as error:
-        raise DataError(f"{table.where}: {error}".replace(f"{table.where}: {table.where}", table.where)) from None
+        raise DataError(f"{table.where}: {error}") from None
     nothing = ["", *(str(value).strip() for value in missing)]
     full = frame.filter(pl.all_horizontal((~pl.col(TRUTH).str.strip_chars().is_in(nothing)).fill_null(False)))
     if not len(full):

@@ -14,12 +14,17 @@ from .assignment import Assignment, HeavyTailed, MissingAtRandom, PerTask, Regul
 from .attacks import Adversary, Colluder, Constant, Copier, Guesser
 from .boxes.scenarios import BOX_SCENARIOS
 from .draw import crowd
+from .graphs.scenarios import LINKED_SCENARIOS
 from .groups import ClassCoins, DirichletConfusion, Group, HammerSpammer, OneCoin, PairwiseFlipper, TwoCoin
 from .numbers.scenarios import NUMBER_SCENARIOS
+from .ordered.scenarios import ORDERED_SCENARIOS
 from .outlines.scenarios import OUTLINE_SCENARIOS
 from .planted import Crowd
 from .probabilities.scenarios import PROBABILITY_SCENARIOS
+from .sets.scenarios import SET_SCENARIOS
 from .similarities.scenarios import SIMILARITY_SCENARIOS
+from .spans.scenarios import SPAN_SCENARIOS
+from .texts.scenarios import TEXT_SCENARIOS
 from .triplets.scenarios import TRIPLET_SCENARIOS
 
 
@@ -147,11 +152,16 @@ SCENARIOS: dict[str, Scenario] = {
 EVERY: dict[str, Any] = {
     **SCENARIOS,
     **NUMBER_SCENARIOS,
+    **LINKED_SCENARIOS,
+    **ORDERED_SCENARIOS,
     **PROBABILITY_SCENARIOS,
     **BOX_SCENARIOS,
     **SIMILARITY_SCENARIOS,
     **TRIPLET_SCENARIOS,
     **OUTLINE_SCENARIOS,
+    **SET_SCENARIOS,
+    **SPAN_SCENARIOS,
+    **TEXT_SCENARIOS,
 }
 
 
@@ -172,11 +182,10 @@ def scenario(
     >>> scenario("copiers", tasks=50, workers=9, classes=3, seed=1).worker_table()["copies"].n_unique()
     2
     """
-    known = EVERY
-    if name not in known:
-        close = get_close_matches(str(name), known, n=1)
-        hint = f"did you mean {close[0]}?" if close else f"there are {', '.join(known)}"
+    if name not in EVERY:
+        close = get_close_matches(str(name), EVERY, n=1)
+        hint = f"did you mean {close[0]}?" if close else f"there are {', '.join(EVERY)}"
         raise ParameterError(f"there is no scenario {name!r}; {hint}")
     size = {"tasks": tasks, "workers": workers, "classes": classes, "labels": labels, "features": features}
     check_given(scenario, {**size, "seed": seed})
-    return known[name].make(tasks, workers, classes, labels, features, seed)
+    return EVERY[name].make(tasks, workers, classes, labels, features, seed)

@@ -38,13 +38,18 @@ VOTES = {
     "doccano": "archives:write_doccano",
     "cvat": "archives:write_cvat",
     "potato": "archives:write_potato",
+    "conll": "sequences:write_conll",
+    "tokens": "sequences:write_tokens",
 }
 # Which kinds of answers a format has a place for; plain tables have one for every kind.
 TABLES = ("csv", "tsv", "jsonl", "parquet")
 HOLD = {
-    "classes": tuple(VOTES),
+    "classes": tuple(name for name in VOTES if name not in ("conll", "tokens")),
     "numbers": ("wide", "label_studio", "label_studio_min", "label_studio_csv", "argilla", "hf_lists", "mturk",
                 "toloka", "snow", "llm_judge", "potato"),
+    "sets": ("label_studio", "label_studio_min", "label_studio_csv", "argilla", "doccano"),
+    "spans": ("label_studio", "argilla", "prodigy", "doccano", "conll", "tokens"),
+    "texts": ("label_studio",),
 }  # fmt: skip
 # Writers of kinds that have a place of their own in a format.
 SHAPES = {
@@ -73,7 +78,12 @@ RESULTS = {
     "hf_dataset": "hf_dataset:write_dataset",
     "soft_labels": "consensus:write_soft_labels",
 }
-HOLD_RESULTS = {"classes": tuple(RESULTS), "numbers": ("label_studio",)}
+HOLD_RESULTS = {
+    "classes": tuple(RESULTS),
+    "numbers": ("label_studio",),
+    "spans": ("label_studio",),
+    "texts": ("label_studio",),
+}
 ENDINGS = {".csv": "csv", ".tsv": "tsv", ".jsonl": "jsonl", ".parquet": "parquet", ".npy": "snorkel",
            ".npz": "soft_labels"}  # fmt: skip
 

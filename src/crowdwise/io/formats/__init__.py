@@ -24,15 +24,17 @@ FORMATS = {
     "hf_lists": "a row a task with a list of labels and a list of annotators: JSONL or Parquet",
     "snow": "Snow et al.'s tables: !amt_worker_ids, orig_id, response, gold",
     "llm_judge": "verdicts of LLM judges, JSONL",
+    "conll": "CoNLL columns: a token a line with a tag of every worker",
+    "tokens": "a row a token: task, worker, token (a number), tag",
 }
 
 
+# Those that live with their kind of answers.
+_HOMES = {"conll": "..spans.conll", "tokens": "..spans.tokens", "coco": ".shapes.coco"}
 # Formats that hold shapes only, which have no place for classes of whole tasks.
 SHAPES = ("coco",)
-# Formats whose module lies in a folder of its own.
-_PLACES = {"coco": "shapes.coco"}
 
 
 def get(name: str) -> Format:
     """The module of a format."""
-    return cast(Format, import_module(f".{_PLACES.get(name, name)}", __name__))
+    return cast(Format, import_module(_HOMES.get(name, f".{name}"), __name__))

@@ -5,10 +5,12 @@ from __future__ import annotations
 from collections.abc import Iterator
 from typing import Any
 
+from ...core import kind as kinds
 from ...core.errors import DataError, ParameterError
 from ...core.vocabulary import quote
 from ..json.stream import objects
 from ..sources import Source
+from ..spans.marks import as_answer, code_points
 from .base import NO_ANSWER, OF_TASKS, SKIPPED, SURE, TRUTH, Ask, Control, Found, Guess, Head, Item, Rows
 from .cells import moment, number, text, texts
 from .records import one_of
@@ -16,13 +18,14 @@ from .shapes import label_studio as shapes
 from .shapes.drawn import Shapes
 
 # type of a control -> the key of its value
-CHOICES = {"choices": "choices", "rating": "rating", "number": "number", "taxonomy": "taxonomy"}
+CHOICES = {"choices": "choices", "rating": "rating", "number": "number", "taxonomy": "taxonomy", "textarea": "text"}
 # type of a control -> the kind of its answers
-KINDS = {"rating": "numbers", "number": "numbers", **shapes.CONTROLS}
+KINDS = {"rating": "numbers", "number": "numbers", "labels": "spans", "textarea": "texts", **shapes.CONTROLS}
+# marks of stretches of a text
+MARKS = "labels"
 LISTS = ("annotations", "completions")  # the second is what old exports say
 UNSUPPORTED = {
     "pairwise": "compares two items, which is not supported yet",
-    "textarea": "holds free text, which has no classes",
     "ranker": "ranks items, which is not supported yet",
 }
 
@@ -64,7 +67,8 @@ class _Export:
         self.tasks: dict[str, None] = {}
         self.emails: dict[str, str] = {}
         self.controls: dict[str, Control] = {}
-        self.empty: list[tuple[Any, ...]] = []  # submitted with nothing in them: of shapes, that nothing is there
+        self.blank: list[tuple[str | None, str | None, float, float]] = []
+        self.texts: dict[str, str] = {}
         self.answers = self.skips = self.truths = self.predictions = self.regions = 0
 
     def task(self, task: dict[str, Any], at: str) -> None:
@@ -73,12 +77,12 @@ class _Export:
             self.tasks[name] = None
         for annotation in _list(next((task[key] for key in LISTS if task.get(key)), None), at, "annotations"):
             annotation = _mapping(annotation, at, "an annotation")
-            self._annotation(name, annotation, at)
+            self._annotation(name, annotation, task.get("data"), at)
         predictions = _list(task.get("predictions"), at, "predictions")
         self.predictions += len(predictions)
         if self.ask.predictions:
             for each in predictions:
-                self._prediction(name, _mapping(each, at, "a prediction"), at)
+                self._prediction(name, _mapping(each, at, "a prediction"), task.get("data"), at)
 
     def task_name(self, task: dict[str, Any], at: str) -> str | None:
         """Its id, or the data field that --columns names."""
@@ -90,22 +94,23 @@ class _Export:
             raise DataError(f"{at}: the task's data has no {column!r}; it has {', '.join(map(repr, data))}")
         return text(data[column], column, at)
 
-    def _annotation(self, task: str | None, annotation: dict[str, Any], at: str) -> None:
+    def _annotation(self, task: str | None, annotation: dict[str, Any], data: Any, at: str) -> None:
         if annotation.get("was_cancelled") or annotation.get("skipped"):
             self.skips += 1
             return
-        answers = self._answers(annotation, at)
+        answers = self._answers(task, annotation, data, at)
         if annotation.get("ground_truth"):
             self.truths += 1
             for question, labels in answers.items():
                 if len(labels) == 1:
                     self._of(question).truth(task, labels[0], at)
+                else:
+                    self._of(question).set_truth(task, labels)
             return
         self.answers += 1
         worker = self._worker(annotation.get("completed_by"), at)
-        if not annotation.get("result"):
-            times = (moment(annotation.get("created_at")), number(annotation.get("lead_time")))
-            self.empty.append((task, worker, *times))
+        if not answers:
+            self.blank.append((task, worker, moment(annotation.get("created_at")), number(annotation.get("lead_time"))))
         for question, labels in answers.items():
             self._of(question).add(
                 task,
@@ -118,10 +123,10 @@ class _Export:
             if worker is not None:
                 self._of(question).sources[worker] = "human"
 
-    def _prediction(self, task: str | None, prediction: dict[str, Any], at: str) -> None:
+    def _prediction(self, task: str | None, prediction: dict[str, Any], data: Any, at: str) -> None:
         self.answers += 1
         worker = f"model:{text(prediction.get('model_version'), 'model_version', at) or 'unnamed'}"
-        for question, labels in self._answers(prediction, at).items():
+        for question, labels in self._answers(task, prediction, data, at).items():
             score = number(prediction.get("score"))
             self._of(question).add(task, worker, labels, confidence=score, kind=self._kind(question))
             self._of(question).sources[worker] = "model"
@@ -142,9 +147,10 @@ class _Export:
             raise DataError(f"{at}: the user {number!r} has two emails, {both}; are these exports of two servers?")
         return number if number is not None else email or None
 
-    def _answers(self, annotation: dict[str, Any], at: str) -> dict[str, list[str]]:
-        """question -> labels, of results that are about the task as a whole."""
+    def _answers(self, task: str | None, annotation: dict[str, Any], data: Any, at: str) -> dict[str, list[str]]:
+        """question -> labels, of results that are about the task as a whole; marks of text as one label."""
         answers: dict[str, list[str]] = {}
+        marks: dict[str, list[list[Any]]] = {}
         drawn: dict[str, Shapes] = {}
         for result in _list(annotation.get("result"), at, "result"):
             result = _mapping(result, at, "a result")
@@ -154,6 +160,10 @@ class _Export:
             value = _mapping(result.get("value"), at, "value")
             if kind in UNSUPPORTED:
                 self.others[question] = kind
+            elif kind == MARKS and "start" in value and "end" in value:
+                to = result.get("to_name")
+                self.controls[question] = Control(question, to if isinstance(to, str) else "text", kind)
+                marks.setdefault(question, []).extend(self._marks(task, value, data))
             elif kind in shapes.CONTROLS:
                 to = result.get("to_name")
                 self.controls[question] = Control(question, to if isinstance(to, str) else "image", kind)
@@ -169,15 +179,30 @@ class _Export:
         for question, each in drawn.items():
             asked = self.ask.kind if self.ask.kind in shapes.CONTROLS.values() else None
             answers[question] = [each.text(asked or self._kind(question))]
-        return answers
+        return answers | {question: [as_answer(found)] for question, found in marks.items()}
+
+    def _marks(self, task: str | None, value: dict[str, Any], data: Any) -> list[list[Any]]:
+        """A stretch of the text in code points, once for each of its labels."""
+        offsets = value.get("globalOffsets")
+        start, end = (offsets if isinstance(offsets, dict) else value).get("start"), value.get("end")
+        end = offsets.get("end") if isinstance(offsets, dict) else end
+        shown = _text_of(data)
+        if shown is not None and task is not None:
+            self.texts[task] = shown
+        if type(start) is int and type(end) is int:
+            said = value.get("text")
+            start, end = code_points(shown, start, end, said if isinstance(said, str) else None)
+        tags = value.get(MARKS)
+        return [[start, end, tag] for tag in (tags if isinstance(tags, list) and tags else [""])]
 
     def found(self) -> Found:
         question = self._question()
         rows, total = self._of(question), self.answers
-        control = self.controls.get(question)
-        if control is not None and control.kind in shapes.CONTROLS:
-            for task, worker, time, duration in self.empty:
-                rows.add(task, worker, ["[]"], time=time, duration=duration, kind=self._kind(question))
+        if kinds.get(self._kind(question)).blank is not None:
+            for task, worker, time, duration in self.blank:
+                rows.bare.add(task, worker, time, duration)
+            total -= len(self.blank)
+            rows.bare.texts = self.texts
         for reason, n in ((SKIPPED, self.skips), (TRUTH, self.truths), (NO_ANSWER, total - len(rows))):
             if n:
                 rows.drop(reason, n)
@@ -204,12 +229,17 @@ class _Export:
         if not self.rows:
             why = "every annotation was skipped" if self.skips and not self.answers else "no annotation has a choice"
             raise DataError(f"{self.where}: {why}; is it the right file?")
-        return one_of(sorted(self.rows), asked, self.where)
+        # A box for a remark beside another question is not what was asked, unless somebody says so.
+        real = [q for q in self.rows if self.controls[q].kind != "textarea"]
+        return one_of(sorted(real if real and asked not in self.rows else self.rows), asked, self.where)
 
 
 def labels(kind: str, value: dict[str, Any], question: str, at: str) -> list[str]:
     """What a result says, as labels; of a taxonomy's paths those that lead on to another are left out."""
     said = value.get(CHOICES[kind])
+    if kind == "textarea":
+        lines = texts(said, question, at)
+        return ["\n".join(lines)] if lines else []
     if kind != "taxonomy":
         return list(dict.fromkeys(texts(said, question, at)))
     if not isinstance(said, list) or not all(isinstance(path, list) for path in said):
@@ -217,6 +247,16 @@ def labels(kind: str, value: dict[str, Any], question: str, at: str) -> list[str
     paths = [tuple(texts(path, question, at)) for path in said]
     ends = [p for p in paths if p and not any(q != p and q[: len(p)] == p for q in paths)]
     return list(dict.fromkeys(" / ".join(path) for path in ends))
+
+
+def _text_of(data: Any) -> str | None:
+    """The text that was shown: the field `text`, or the only field that is text."""
+    if not isinstance(data, dict):
+        return None
+    if isinstance(data.get("text"), str):
+        return str(data["text"])
+    texts_ = [value for value in data.values() if isinstance(value, str)]
+    return texts_[0] if len(texts_) == 1 else None
 
 
 def _mapping(value: Any, at: str, what: str) -> dict[str, Any]:

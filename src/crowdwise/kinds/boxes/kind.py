@@ -18,6 +18,7 @@ KIND = Kind(
     fits=fits,
     claims=claims,
     dtypes=(pl.String(),),
+    blank="[]",
     doors={
         "describe": "crowdwise.scoring.boxes.shown:describe",
         "html": "crowdwise.plots.notebook:votes_html",
@@ -30,7 +31,6 @@ KIND = Kind(
         "worker_rows": "crowdwise.workers.boxes.rows:worker_rows",
         "show": "crowdwise.scoring.boxes.shown:show",
         "inspect": "crowdwise.scoring.boxes.shown:inspect",
-        "truth": "crowdwise.scoring.boxes.truth:read_truth",
         "said": "crowdwise.aggregate.boxes.as_answers:said",
         "known": "crowdwise.aggregate.boxes.as_answers:known",
         "study": "crowdwise.workers.boxes.study:study_boxes",

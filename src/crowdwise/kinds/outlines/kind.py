@@ -17,6 +17,7 @@ KIND = Kind(
     told_by=told_by,
     fits=fits,
     dtypes=(pl.String(),),
+    blank="[]",
     doors={
         "describe": "crowdwise.scoring.outlines.shown:describe",
         "html": "crowdwise.plots.notebook:votes_html",
@@ -24,7 +25,6 @@ KIND = Kind(
         "picture": "crowdwise.kinds.outlines.estimate:OutlineWorkers",
         "infer": "crowdwise.aggregate.outlines.base:infer",
         "evaluate": "crowdwise.scoring.outlines.evaluate:evaluate",
-        "truth": "crowdwise.scoring.outlines.evaluate:read_truth",
         "distance": "crowdwise.kinds.outlines.distance:distance",
         "said": "crowdwise.aggregate.outlines.base:said",
         "known": "crowdwise.aggregate.outlines.gold:known",

@@ -13,7 +13,7 @@ from ...aggregate.outlines.gold import outline_truth
 from ...core.errors import DataError
 from ...core.result import Result
 from ...core.vocabulary import lookup
-from ...kinds.outlines.answers import Outlines, told_by
+from ...kinds.outlines.answers import Outlines
 from ...kinds.outlines.estimate import OutlineEstimate
 from ...maths.bootstrap import bootstrap_interval
 from ...maths.outlines.raster import fill_even_odd, grid
@@ -107,11 +107,3 @@ def _overlaps(a: Outlines, i: int, b: Outlines, j: int) -> tuple[float, float]:
     first, second = fill_even_odd(one, x, y), fill_even_odd(two, x, y)
     both, total = int((first & second).sum()), int(first.sum() + second.sum())
     return (both / (total - both), 2 * both / total) if total else (1.0, 1.0)
-
-
-def read_truth(frame: pl.DataFrame) -> pl.DataFrame | None:
-    """The columns task and outlines as a table task, label; None where the columns are not these."""
-    found = told_by(frame.columns)
-    if found is None or "task" not in frame.columns:
-        return None
-    return frame.select(pl.col("task").cast(pl.String), pl.col(found["outlines"]).cast(pl.String).alias("label"))

@@ -24,7 +24,7 @@ from ..wording import between, number
 
 F8 = npt.NDArray[np.float64]
 # Random: the two coins sum to surely (so many standard errors) less than half of what the usual worker's do beyond 1.
-SURE, HALF, TENTH = 2.5, 0.5, 0.1
+SURE, HALF, TENTH = 2.0, 0.5, 0.1
 # Constant: one answer in so large a share, as unlikely as this where the crowd says it as often as it does.
 ONE_ANSWER, UNLIKELY = 0.95, 1e-5
 

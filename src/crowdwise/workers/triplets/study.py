@@ -21,7 +21,7 @@ from ..ranking import best_and_worst
 from ..wording import between, number
 
 # Random: surely (so many standard errors) right less often than half-way from a coin to the usual worker.
-SURE, HALF, TENTH = 3.0, 0.5, 0.1
+SURE, HALF, TENTH = 2.0, 0.5, 0.1
 # Constant: one side in so large a share of so many answers, as unlikely as this by tossing a coin.
 ONE_SIDE, UNLIKELY = 0.9, 1e-5
 
