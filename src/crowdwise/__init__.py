@@ -22,6 +22,11 @@ _HOMES = {
     "Votes": "core.votes",
     "Run": "io.run_folder",
     "number_votes": "kinds.numbers.votes",
+    "box_votes": "kinds.boxes.answers",
+    "similarity_votes": "kinds.similarities.answers",
+    "partition_votes": "kinds.similarities.answers",
+    "triplet_votes": "kinds.triplets.answers",
+    "outline_votes": "kinds.outlines.answers",
     "probability_votes": "kinds.probabilities.votes",
     "set_votes": "kinds.sets.votes",
     "neighbour_links": "aggregate.graphs.links",
@@ -67,6 +72,9 @@ if TYPE_CHECKING:
     from .aggregate.bayes.gibbs import Gibbs
     from .aggregate.bayes.ibcc import IBCC
     from .aggregate.bayes.mean_field import MeanField
+    from .aggregate.boxes.box_clusters import BoxClusters
+    from .aggregate.boxes.box_hungarian import BoxHungarian
+    from .aggregate.boxes.box_mean import BoxMean
     from .aggregate.confusion.confusion_vector import ConfusionVector
     from .aggregate.confusion.dawid_skene import DawidSkene
     from .aggregate.confusion.hierarchical import Hierarchical
@@ -109,6 +117,9 @@ if TYPE_CHECKING:
     from .aggregate.ordered.ordinal_types import OrdinalTypes
     from .aggregate.predictions.surprisingly_popular import SurprisinglyPopular
     from .aggregate.predictions.truth_serum import TruthSerum
+    from .aggregate.outlines.pixel_rasa import PixelRasa
+    from .aggregate.outlines.pixel_vote import PixelVote
+    from .aggregate.outlines.staple import Staple
     from .aggregate.probabilities.extremized import Extremized
     from .aggregate.probabilities.followed import Followed
     from .aggregate.probabilities.mean_probability import MeanProbability
@@ -121,6 +132,10 @@ if TYPE_CHECKING:
     from .aggregate.sets.joint_sets import JointSets
     from .aggregate.sets.set_coin import SetCoin
     from .aggregate.sets.set_majority import SetMajority
+    from .aggregate.similarities.clusters import Clusters
+    from .aggregate.similarities.crowd_clusters import CrowdClusters
+    from .aggregate.similarities.free_logits import FreeLogits
+    from .aggregate.similarities.spectral_clusters import SpectralClusters
     from .aggregate.spans.bsc import BSC
     from .aggregate.spans.hmm_crowd import HMMCrowd
     from .aggregate.spans.span_combined import SpanCombined
@@ -137,6 +152,8 @@ if TYPE_CHECKING:
     from .aggregate.texts.text_combined import TextCombined
     from .aggregate.texts.weighted_medoid import WeightedMedoid
     from .aggregate.texts.weighted_rover import WeightedRover
+    from .aggregate.triplets.crowd_embedding import CrowdEmbedding
+    from .aggregate.triplets.triplet_embedding import TripletEmbedding
     from .aggregate.voting.bwa import BWA
     from .aggregate.voting.gold_majority_vote import GoldMajorityVote
     from .aggregate.voting.iwmv import IWMV
@@ -173,12 +190,16 @@ if TYPE_CHECKING:
     from .io.read import read, read_truth
     from .io.reading import Reading, read_all
     from .io.run_folder import Run
+    from .kinds.boxes.answers import box_votes
     from .kinds.classes.annotations import Annotations
     from .kinds.numbers.votes import number_votes
+    from .kinds.outlines.answers import outline_votes
     from .kinds.probabilities.votes import probability_votes
     from .kinds.sets.votes import set_votes
+    from .kinds.similarities.answers import partition_votes, similarity_votes
     from .kinds.spans.votes import span_votes
     from .kinds.texts.votes import text_votes
+    from .kinds.triplets.answers import triplet_votes
     from .scoring import tasks
     from .scoring.calibrate import calibrate
     from .scoring.compare import Comparison, compare

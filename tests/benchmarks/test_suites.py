@@ -68,7 +68,7 @@ def test_names_that_the_face_has_come_from_the_face():
 def test_our_faces_are_asked_for_their_names():
     assert there("crowdwise.compat.crowdkit.aggregation", "DawidSkene")
     assert there("crowdwise.compat.cleanlab.internal.multiannotator_utils", "format_multiannotator_labels")
-    assert not there("crowdwise.compat.crowdkit.aggregation", "SegmentationMajorityVote")
+    assert not there("crowdwise.compat.crowdkit.aggregation", "SegmentationNothing")
     assert not there("crowdwise.compat.crowdkit.learning", "CoNAL")
 
 

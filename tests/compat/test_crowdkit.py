@@ -40,6 +40,9 @@ ARGUMENTS = {
              "verbose"],
     "MMSR": ["n_iter", "tol", "random_state"],
     "BinaryRelevance": ["base_aggregator"],
+    "SegmentationMajorityVote": ["default_skill", "on_missing_skill"],
+    "SegmentationRASA": ["n_iter", "tol"],
+    "SegmentationEM": ["n_iter", "tol"],
 }  # fmt: skip
 
 

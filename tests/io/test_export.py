@@ -10,7 +10,7 @@ import polars as pl
 import pytest
 
 import crowdwise as cw
-from crowdwise.io.export import HOLD, RESULTS, VOTES, write_result, write_votes
+from crowdwise.io.export import HOLD, OWN_VOTES, RESULTS, VOTES, write_result, write_votes
 from crowdwise.io.formats import FORMATS
 from crowdwise.io.reading import Reading
 
@@ -56,7 +56,7 @@ def there_and_back(reading, name, tmp_path, **options):
 
 
 def test_every_format_that_is_read_is_written():
-    assert set(VOTES) == {"csv", "tsv", "jsonl", "parquet", "wide", "snorkel", *FORMATS}
+    assert set(VOTES | OWN_VOTES["boxes"]) == {"csv", "tsv", "jsonl", "parquet", "wide", "snorkel", *FORMATS}
 
 
 @pytest.mark.parametrize("name", HOLD["classes"])

@@ -12,6 +12,7 @@ from typing import Any
 
 from ..core import kind_table as kinds
 from ..core.errors import ParameterError
+from .cards.boxes import BOXES
 from .cards.card import Card
 from .cards.classes import CLASSES
 from .cards.graphs import GRAPHS
@@ -19,10 +20,13 @@ from .cards.judges import JUDGES
 from .cards.learners import LEARNERS
 from .cards.numbers import NUMBERS
 from .cards.ordered import ORDERED
+from .cards.outlines import OUTLINES
 from .cards.probabilities import PROBABILITIES
 from .cards.sets import SETS
+from .cards.similarities import SIMILARITIES
 from .cards.spans import SPANS
 from .cards.texts import TEXTS
+from .cards.triplets import TRIPLETS
 
 __all__ = [
     "CARDS",
@@ -46,6 +50,10 @@ METHODS = {**CLASSES, **JUDGES}
 CARDS: dict[str, Card] = {
     **METHODS,
     **NUMBERS,
+    **BOXES,
+    **SIMILARITIES,
+    **TRIPLETS,
+    **OUTLINES,
     **ORDERED,
     **GRAPHS,
     **PROBABILITIES,

@@ -16,6 +16,10 @@ Door = str | Callable[..., Any]
 BUILT_IN = {
     "classes": "crowdwise.kinds.classes.annotations:KIND",
     "numbers": "crowdwise.kinds.numbers.votes:KIND",
+    "boxes": "crowdwise.kinds.boxes.kind:KIND",
+    "similarities": "crowdwise.kinds.similarities.kind:KIND",
+    "triplets": "crowdwise.kinds.triplets.kind:KIND",
+    "outlines": "crowdwise.kinds.outlines.kind:KIND",
     "probabilities": "crowdwise.kinds.probabilities.votes:KIND",
     "sets": "crowdwise.kinds.sets.votes:KIND",
     "spans": "crowdwise.kinds.spans.votes:KIND",

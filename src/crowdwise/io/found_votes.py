@@ -33,7 +33,7 @@ def coded_votes(
             coder,
             tasks=found.tasks,
             workers=found.all_workers,
-            duplicates=duplicates,
+            duplicates="keep" if found.again and duplicates == "error" else duplicates,
             notes=found.notes,
             missing=missing if name != "wide" else (),
         )

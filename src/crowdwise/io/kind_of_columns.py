@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Mapping, Sequence
+from collections.abc import Collection, Mapping, Sequence
 
 import polars as pl
 
@@ -15,11 +15,12 @@ FALLBACK = "classes"
 
 
 def told(
-    header: Sequence[str], mapping: Mapping[str, str], asked: str | None
+    header: Sequence[str], mapping: Mapping[str, str], asked: str | None, but: Collection[str] = ()
 ) -> tuple[Kind, dict[str, str], tuple[str, ...]]:
     """The kind, the mapping with the columns that told it, and notes.
 
-    What was asked for comes first, then the roles that were named, then a column for labels, then other kinds' columns.
+    What was asked for comes first, then the roles that were named, then a column for labels (unless it is itself part
+    of another kind's answers), then other kinds' columns; kinds in `but` turned out not to fit.
     """
     if asked is not None:
         kind = kinds.get(asked)
@@ -27,14 +28,18 @@ def told(
     for name in kinds.names():
         if name != FALLBACK and any(_of(kinds.get(name), role) for role in mapping):
             return kinds.get(name), _with_more(mapping, kinds.get(name), header), ()
-    plain = {column.strip().lower().replace(" ", "_") for column in header}
-    if "label" not in mapping and not plain & set(KNOWN_AS["label"].split()):
+    labels = {c for c in header if c.strip().lower().replace(" ", "_") in KNOWN_AS["label"].split()}
+    if "label" not in mapping:
+        best: tuple[Kind, Mapping[str, str]] | None = None
         for name in kinds.names():
-            found = None if name == FALLBACK else _told_by(kinds.get(name), header)
-            if found is not None:
-                kind = kinds.get(name)
-                note = f"read as {kind.people}, as the columns tell; --kind {FALLBACK} reads classes"
-                return kind, {**found, **mapping}, (note,)
+            found = None if name == FALLBACK or name in but else _told_by(kinds.get(name), header)
+            if found is None or (labels and not (labels & set(found.values()) and len(found) > 1)):
+                continue
+            if best is None or len(found) > len(best[1]):  # head, left, right tell more than left, right
+                best = kinds.get(name), found
+        if best is not None:
+            note = f"read as {best[0].people}, as the columns tell; --kind {FALLBACK} reads classes"
+            return best[0], {**best[1], **mapping}, (note,)
     return kinds.get(FALLBACK), dict(mapping), ()
 
 

@@ -16,7 +16,7 @@ from ..core import kind as kinds
 from ..core.answers import Coder
 from ..core.errors import DataError, ParameterError
 from ..core.intake.column import UnknownClasses
-from ..core.intake.columns import TAKEN, choose, values
+from ..core.intake.columns import TAKEN, candidates, choose, values
 from ..core.intake.repeats import Duplicates
 from ..core.kind import Kind, resolve
 from ..core.vocabulary import quote
@@ -183,8 +183,14 @@ def _find_long(
         mapping.setdefault("label", ask.question)
     record, wanted, chosen, notes = _columns(table, mapping, ask.kind)
     frame = _read(table, chosen, wanted)
-    guessed = ask.kind is None and record.fits is not None and not mapping.keys() & set(wanted[2:])
-    fits = not guessed or all(record.fits(frame[chosen[role]]) for role in wanted[2:])  # type: ignore[misc]
+    out: list[str] = []  # kinds of several columns that the names told, but not what stands in them
+    while ask.kind is None and record.fits_table is not None and not _fits_table(record, frame, chosen):
+        out.append(record.name)
+        record, wanted, chosen, notes = _columns(table, mapping, None, out)
+        frame = _read(table, chosen, wanted)
+    answer = answer_of(wanted)
+    guessed = ask.kind is None and record.fits is not None and not mapping.keys() & set(answer)
+    fits = not guessed or all(record.fits(frame[chosen[role]]) for role in answer)  # type: ignore[misc]
     if not fits and may_be_classes(table.header):
         record, wanted, chosen, notes = _columns(table, mapping, FALLBACK)  # called a score, but no number
         frame = _read(table, chosen, wanted)
@@ -197,34 +203,56 @@ def _find_long(
     elif record.name == FALLBACK and table.with_lists is not None:
         frame = table.read(list(chosen.values()))  # a class is no list: it says where there is one
     if table.decimal_comma:
-        numbers = ("time", "weight", *TAKEN, *(wanted[2:] if record.fits is not None else ()))
+        numbers = ("time", "weight", *TAKEN, *(answer_of(wanted) if record.fits is not None else ()))
         frame = with_points(frame, [chosen[role] for role in numbers if role in chosen])
     picked, more = values(frame, chosen, where, strict=mapping, missing=ask.missing, wanted=wanted)
     found = Found(picked, notes=table.notes + notes + more, decimal_comma=table.decimal_comma, kind=record.name)
-    if "gold" in chosen:
+    if record.complete is not None:
+        told_more, found.about_tasks, found.again = record.complete(found.columns)
+        found.notes += told_more
+    if "gold" in chosen and "task" in chosen:
         found.gold = _gold(frame, chosen, where)
-    found.workers = facts(frame, chosen, "worker", ("source", "group"))
-    found.about_tasks = facts(frame, chosen, "task", OF_TASKS)
+    if "worker" in chosen:
+        found.workers = facts(frame, chosen, "worker", ("source", "group"))
+    if found.about_tasks is None and "task" in chosen:
+        found.about_tasks = facts(frame, chosen, "task", OF_TASKS)
     why = f"{why} with columns for {', '.join(chosen)}" if why == PLAIN else why
     return where, kind, why, chosen, found
+
+
+def _fits_table(record: Kind, frame: pl.DataFrame, chosen: Mapping[str, str]) -> bool:
+    """Whether what stands in the columns of the answers can be of this kind of several columns."""
+    assert record.fits_table is not None
+    return record.fits_table({role: frame[column] for role, column in chosen.items() if role in record.roles})
+
+
+def answer_of(wanted: Sequence[str]) -> list[str]:
+    """The columns of the answer among those of a vote."""
+    return [role for role in wanted if role not in ("task", "worker")]
 
 
 def _read(table: Table, chosen: Mapping[str, str], wanted: Sequence[str]) -> pl.DataFrame:
     """The chosen columns; those of the answer may hold lists."""
     columns = list(chosen.values())
     return (
-        table.read(columns) if table.with_lists is None else table.with_lists(columns, [chosen[r] for r in wanted[2:]])
+        table.read(columns)
+        if table.with_lists is None
+        else table.with_lists(columns, [chosen[r] for r in answer_of(wanted)])
     )
 
 
 def _columns(
-    table: Table, mapping: Mapping[str, str], asked: str | None
+    table: Table, mapping: Mapping[str, str], asked: str | None, but: Sequence[str] = ()
 ) -> tuple[Kind, tuple[str, ...], dict[str, str], tuple[str, ...]]:
     """The kind of the answers, the roles of its columns, which column has which, and notes."""
-    record, named, notes = told(table.header, mapping, asked)
+    record, named, notes = told(table.header, mapping, asked, but)
     taken = {*named.values()}
     named |= {role: role for role in record.along if role in table.header and role not in (*named, *taken)}
-    wanted = roles(record, named)
+    wanted = tuple(
+        role
+        for role in roles(record, named)
+        if role not in record.may_lack or role in named or candidates(role, table.header, ("worker",))
+    )
     chosen, more = choose_columns(table, named, wanted)
     return record, wanted, chosen, notes + more
 

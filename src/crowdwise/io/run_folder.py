@@ -30,7 +30,7 @@ TABLES = ("labels.csv", "workers.csv", "confusion.csv", LEDGER)
 ABOUT = ("about_tasks.parquet", "about_workers.parquet")
 # All that a run may write; what else lies in its folder is somebody else's.
 LINKS = "links.parquet"
-OWN = (*TABLES, *FILES, VOTES, *ABOUT, LINKS, HISTORY)
+OWN = (*TABLES, *FILES, VOTES, *ABOUT, LINKS, HISTORY, "items.csv")
 # More files of the run, each written into the folder that is being filled.
 More = Callable[[Path], None]
 
@@ -87,6 +87,8 @@ class Run:
         to_csv(self.result.worker_table(), folder / "workers.csv")
         if getattr(self.result.picture, "confusion", None) is not None:
             to_csv(self.result.confusion_table(), folder / "confusion.csv")
+        for name, table in self.result.estimate.tables().items():
+            to_csv(table, folder / name)
         text = json.dumps(self.ledger.to_dict(), indent=2, ensure_ascii=False) + "\n"
         (folder / LEDGER).write_text(text, encoding="utf-8")
 

@@ -29,8 +29,8 @@ def render(sheet: Sheet, result: Result, *, title: str = "", made: str = "") -> 
     """HTML of the whole report: the kind's sections, then the method and the downloads, in the common frame."""
     style, script = _static("report.css"), _static("report.js")
     policy = (
-        f"default-src 'none'; script-src '{_hash(script)}'; style-src '{_hash(style)}'; img-src data:; "
-        "base-uri 'none'; form-action 'none'"
+        f"default-src 'none'; script-src '{_hash(script)}'; style-src '{_hash(style)}'; "
+        f"img-src {' '.join(['data:', *sheet.images])}; base-uri 'none'; form-action 'none'"
     )
     method = described(result)
     return _environment().get_template("report.html.j2").render(

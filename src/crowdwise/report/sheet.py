@@ -24,7 +24,8 @@ class Section:
 class Sheet:
     """`lead` says how much there is, `tables` (file, what it is, table) can be downloaded, what matters most first.
 
-    `rounds` is what the method counts its iterations in; `data` is what the page's script looks up (see report.js).
+    `rounds` is what the method counts its iterations in; `data` is what the page's script looks up (see report.js);
+    `images` are the hosts that pictures may be loaded from.
     """
 
     lead: str
@@ -32,3 +33,4 @@ class Sheet:
     tables: list[tuple[str, str, pl.DataFrame]]
     rounds: str = "iteration"
     data: Mapping[str, Any] = field(default_factory=dict)
+    images: tuple[str, ...] = ()

@@ -10,6 +10,7 @@
 
 from .assignment import Assignment, Dense, HeavyTailed, MissingAtRandom, PerTask, Regular
 from .attacks import Adversary, Colluder, Constant, Copier, Guesser
+from .boxes.scenarios import BOX_SCENARIOS, PlantedBoxes
 from .draw import crowd
 from .graphs.scenarios import LINKED_SCENARIOS, LinkedScenario, PlantedLinks
 from .groups import (
@@ -25,23 +26,30 @@ from .groups import (
 )
 from .numbers.scenarios import NUMBER_SCENARIOS, NumberScenario, PlantedNumbers
 from .ordered.scenarios import ORDERED_SCENARIOS, OrderedScenario, PlantedOrder
+from .outlines.scenarios import OUTLINE_SCENARIOS, PlantedOutlines
 from .planted import Crowd
 from .probabilities.scenarios import PROBABILITY_SCENARIOS, PlantedProbabilities, probability_crowd
 from .scenarios import EVERY, SCENARIOS, Scenario, scenario
 from .sets.scenarios import SET_SCENARIOS, PlantedSets, SetScenario
+from .similarities.scenarios import SIMILARITY_SCENARIOS, PlantedSimilarities
 from .spans.scenarios import SPAN_SCENARIOS, PlantedSpans, SpanScenario
 from .texts.scenarios import TEXT_SCENARIOS, PlantedTexts, TextScenario
+from .triplets.scenarios import TRIPLET_SCENARIOS, PlantedTriplets
 
 __all__ = [
+    "BOX_SCENARIOS",
     "EVERY",
     "LINKED_SCENARIOS",
     "NUMBER_SCENARIOS",
     "ORDERED_SCENARIOS",
+    "OUTLINE_SCENARIOS",
     "PROBABILITY_SCENARIOS",
     "SCENARIOS",
     "SET_SCENARIOS",
+    "SIMILARITY_SCENARIOS",
     "SPAN_SCENARIOS",
     "TEXT_SCENARIOS",
+    "TRIPLET_SCENARIOS",
     "Adversary",
     "Assignment",
     "ClassCoins",
@@ -63,13 +71,17 @@ __all__ = [
     "OrderedScenario",
     "PairwiseFlipper",
     "PerTask",
+    "PlantedBoxes",
     "PlantedLinks",
     "PlantedNumbers",
     "PlantedOrder",
+    "PlantedOutlines",
     "PlantedProbabilities",
     "PlantedSets",
+    "PlantedSimilarities",
     "PlantedSpans",
     "PlantedTexts",
+    "PlantedTriplets",
     "Regular",
     "Scenario",
     "SetScenario",

@@ -12,16 +12,20 @@ from ..core.params import Count, Whole, check_given
 from ..core.rules import AtLeast
 from .assignment import Assignment, HeavyTailed, MissingAtRandom, PerTask, Regular
 from .attacks import Adversary, Colluder, Constant, Copier, Guesser
+from .boxes.scenarios import BOX_SCENARIOS
 from .draw import crowd
 from .graphs.scenarios import LINKED_SCENARIOS
 from .groups import ClassCoins, DirichletConfusion, Group, HammerSpammer, OneCoin, PairwiseFlipper, TwoCoin
 from .numbers.scenarios import NUMBER_SCENARIOS
 from .ordered.scenarios import ORDERED_SCENARIOS
+from .outlines.scenarios import OUTLINE_SCENARIOS
 from .planted import Crowd
 from .probabilities.scenarios import PROBABILITY_SCENARIOS
 from .sets.scenarios import SET_SCENARIOS
+from .similarities.scenarios import SIMILARITY_SCENARIOS
 from .spans.scenarios import SPAN_SCENARIOS
 from .texts.scenarios import TEXT_SCENARIOS
+from .triplets.scenarios import TRIPLET_SCENARIOS
 
 
 @dataclass(frozen=True)
@@ -151,6 +155,10 @@ EVERY: dict[str, Any] = {
     **LINKED_SCENARIOS,
     **ORDERED_SCENARIOS,
     **PROBABILITY_SCENARIOS,
+    **BOX_SCENARIOS,
+    **SIMILARITY_SCENARIOS,
+    **TRIPLET_SCENARIOS,
+    **OUTLINE_SCENARIOS,
     **SET_SCENARIOS,
     **SPAN_SCENARIOS,
     **TEXT_SCENARIOS,

@@ -51,6 +51,24 @@ HOLD = {
     "spans": ("label_studio", "argilla", "prodigy", "doccano", "conll", "tokens"),
     "texts": ("label_studio",),
 }  # fmt: skip
+# Writers of kinds that have a place of their own in a format.
+SHAPES = {
+    "coco": "shapes:write_coco",
+    "cvat": "shapes:write_cvat",
+    "label_studio": "shapes:write_label_studio",
+}
+OWN_VOTES: dict[str, dict[str, str]] = {
+    "boxes": SHAPES,
+    "outlines": SHAPES,
+}
+SHAPE_RESULTS = {
+    "coco": "shapes:write_coco_result",
+    "label_studio": "shapes:write_label_studio_result",
+}
+OWN_RESULTS: dict[str, dict[str, str]] = {
+    "boxes": SHAPE_RESULTS,
+    "outlines": SHAPE_RESULTS,
+}
 WITH_EVERY_TASK = ("wide", "cleanlab", "snorkel", "label_studio", "argilla", "hf_lists")
 RESULTS = {
     "csv": "consensus:write_csv",
@@ -72,9 +90,13 @@ ENDINGS = {".csv": "csv", ".tsv": "tsv", ".jsonl": "jsonl", ".parquet": "parquet
 
 def write_votes(reading: Reading, path: Path, format: str | None = None) -> tuple[str, ...]:
     """Write annotations (and the gold that came with them); returns notes on what the format cannot say."""
-    name, votes = _named(VOTES, path, format), reading.annotations
-    _refuse(name, votes.kind, HOLD, VOTES, several=not votes.answers.columns().keys() <= votes.kind.columns.keys())
-    notes = _write(VOTES[name], reading, path)
+    votes = reading.annotations
+    own = OWN_VOTES.get(votes.kind.name, {})
+    name = _named(VOTES | own, path, format)
+    if name not in own:
+        several = not votes.answers.columns().keys() <= votes.kind.columns.keys()
+        _refuse(name, votes.kind, HOLD, VOTES | own, own, several=several)
+    notes = _write({**VOTES, **own}[name], reading, path)
     without = int((votes.labels_per_task == 0).sum())
     if without and name not in WITH_EVERY_TASK:
         notes += (f"{without:,} tasks without labels are not in the file, which has a row a label",)
@@ -90,10 +112,12 @@ def write_result(
     """
     if original is not None and format != "label_studio":
         raise ParameterError("--original is for predictions; say --to label_studio")
-    name = _named(RESULTS, path, format)
-    several = not result.kind.columns.keys() <= {*result.to_table().columns}
-    _refuse(name, result.kind, HOLD_RESULTS, RESULTS, several=several)
-    return _write(RESULTS[name], result, path, *(() if original is None else (original,)))
+    own = OWN_RESULTS.get(result.kind.name, {})
+    name = _named(RESULTS | own, path, format)
+    if name not in own:
+        several = not result.kind.columns.keys() <= {*result.to_table().columns}
+        _refuse(name, result.kind, HOLD_RESULTS, RESULTS | own, own, several=several)
+    return _write({**RESULTS, **own}[name], result, path, *(() if original is None else (original,)))
 
 
 def _named(table: dict[str, str], path: Path, format: str | None) -> str:
@@ -104,14 +128,22 @@ def _named(table: dict[str, str], path: Path, format: str | None) -> str:
     return name
 
 
-def _refuse(name: str, kind: Kind, hold: dict[str, tuple[str, ...]], table: dict[str, str], *, several: bool) -> None:
+def _refuse(
+    name: str,
+    kind: Kind,
+    hold: dict[str, tuple[str, ...]],
+    table: dict[str, str],
+    own: dict[str, str],
+    *,
+    several: bool,
+) -> None:
     """A format that has no place for these answers, or not for `several` columns of them."""
     if name in TABLES:
         return
     can = hold.get(kind.name, ())
     if name not in can or several:
         what = f"answers of several {kind.people}" if several else kind.people
-        others = [each for each in table if each in TABLES or (each in can and not several)]
+        others = [each for each in table if each in TABLES or each in own or (each in can and not several)]
         raise ParameterError(f"{name} has no place for {what}; choose one of {', '.join(others)}")
 
 

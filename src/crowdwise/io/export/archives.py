@@ -30,7 +30,7 @@ def write_doccano(reading: Reading, path: Path) -> tuple[str, ...]:
         examples = (example(row) for row in found)
         return "".join(json.dumps(each, ensure_ascii=False) + "\n" for each in examples)
 
-    return _write(reading, path, "{}.jsonl", content)
+    return write_files(reading, path, "{}.jsonl", content)
 
 
 def _example_of(reading: Reading) -> Callable[[Row], dict[str, Any]]:
@@ -65,7 +65,7 @@ def write_cvat(reading: Reading, path: Path) -> tuple[str, ...]:
             raise DataError(f"a name of {worker!r} holds {odd[0]!r}, which XML cannot hold; choose another format")
         return text
 
-    return _write(reading, path, "{}.xml", content)
+    return write_files(reading, path, "{}.xml", content)
 
 
 def write_potato(reading: Reading, path: Path) -> tuple[str, ...]:
@@ -86,10 +86,13 @@ def write_potato(reading: Reading, path: Path) -> tuple[str, ...]:
             raise DataError(f"{worker} labelled a task more than once, for which Potato has no place")
         return json.dumps({"user_id": worker, "instance_id_to_label_to_value": said}, ensure_ascii=False)
 
-    return _write(reading, path, "{}/user_state.json", content)
+    return write_files(reading, path, "{}/user_state.json", content)
 
 
-def _write(reading: Reading, path: Path, pattern: str, content: Callable[[str, list[Row]], str]) -> tuple[str, ...]:
+def write_files(
+    reading: Reading, path: Path, pattern: str, content: Callable[[str, list[Row]], str]
+) -> tuple[str, ...]:
+    """A ZIP with a file per worker; `content` makes it."""
     with zipfile.ZipFile(path, "w", zipfile.ZIP_DEFLATED) as archive:
         for worker, found in by_worker(reading.annotations):
             if not worker.isprintable() or worker.startswith((".", "__MACOSX")) or "/" in worker or "\\" in worker:

@@ -70,7 +70,7 @@ def by_item(reading: Reading) -> Iterator[tuple[Item, list[Row]]]:
     Where the file has no more of a task than its name, that is its id and its data, with what else is known of it.
     """
     if reading.items is None:
-        known = _known_of(reading.annotations)
+        known = known_of(reading.annotations)
         for task, found in by_task(reading.annotations):
             yield Item(task, as_id(task), {OBJECT: task} | known.get(task, {})), found
         return
@@ -83,7 +83,7 @@ def by_item(reading: Reading) -> Iterator[tuple[Item, list[Row]]]:
             yield item, [{**empty, **row} for row in frame[int(ends[at]) : int(ends[at + 1])].iter_rows(named=True)]
 
 
-def _known_of(votes: Votes[Any]) -> dict[str, dict[str, Any]]:
+def known_of(votes: Votes[Any]) -> dict[str, dict[str, Any]]:
     """task -> what is known of it besides its answers."""
     if votes.about_tasks is None:
         return {}

@@ -17,7 +17,8 @@ FORMATS = {
     "toloka": "Toloka assignments, TSV",
     "prodigy": "Prodigy, JSONL",
     "doccano": "doccano, ZIP with a file per user",
-    "cvat": "CVAT for images: tags, XML or ZIP with a file per job",
+    "cvat": "CVAT for images: tags, boxes or polygons, XML or ZIP with a file per job",
+    "coco": "COCO with a field for who drew what, JSON, or ZIP with a file per worker",
     "potato": "Potato, user_state.json, or ZIP or folder of them",
     "cleanlab": "cleanlab's wide matrix: a column per annotator, numbers and NaN",
     "hf_lists": "a row a task with a list of labels and a list of annotators: JSONL or Parquet",
@@ -29,7 +30,9 @@ FORMATS = {
 
 
 # Those that live with their kind of answers.
-_HOMES = {"conll": "..spans.conll", "tokens": "..spans.tokens"}
+_HOMES = {"conll": "..spans.conll", "tokens": "..spans.tokens", "coco": ".shapes.coco"}
+# Formats that hold shapes only, which have no place for classes of whole tasks.
+SHAPES = ("coco",)
 
 
 def get(name: str) -> Format:

@@ -19,8 +19,7 @@ from ..spans.bare import Bare
 from .judges.about import about_rows, about_workers
 
 Multiple = Literal["error", "join", "drop", "set"]
-# The kind of answers that hold several labels at once.
-SETS = "sets"
+SETS = "sets"  # the kind of answers that hold several labels at once
 Rejected = Literal["keep", "drop"]
 NAN = float("nan")
 SKIPPED = "skipped by the worker"
@@ -136,6 +135,7 @@ class Found:
     kind: str = "classes"
     certain: bool = False
     about_tasks: pl.DataFrame | None = None
+    again: bool = False  # whether one worker may answer a task again
 
 
 class Format(Protocol):

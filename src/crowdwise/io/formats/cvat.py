@@ -1,4 +1,4 @@
-"""CVAT for images: the tags of whole images, in one XML file per job, alone or in a ZIP."""
+"""CVAT for images: the tags of whole images, or boxes and polygons, in one XML file per job, alone or in a ZIP."""
 
 from __future__ import annotations
 
@@ -11,7 +11,10 @@ from ...core.faults import first_line
 from ..archives import members
 from ..sources import Source, chunks, printable, starts_with
 from .base import NO_ANSWER, SURE, Ask, Found, Guess, Head, Rows
+from .shapes.drawn import Shapes, kind_asked, numbers
 
+# Elements that are read as boxes and as outlines.
+_SHAPES = ("box", "polygon")
 USUAL = "annotations"  # what CVAT calls the file in each of its archives
 
 
@@ -28,21 +31,39 @@ def sniff(head: Head) -> Guess | None:
 def read(source: Source, where: str, ask: Ask) -> Found:
     """One row an image of a job; the worker is the job's assignee, or the file's or folder's name."""
     ask.only(where)
-    rows, unnamed = Rows("classes"), 0
+    unnamed = 0
     if starts_with(source, b"<", b"\xef\xbb\xbf<") or not _is_archive(source):
         jobs = [(where, source)]
     else:
         jobs = members(source, where, (".xml",))  # type: ignore[assignment]
     seen: dict[str, str] = {}
+    read_jobs: list[tuple[str, _Job]] = []
+    sources: dict[str, str] = {}
     for name, content in jobs:
         inside = where if name == where else f"{where}: {printable(name)}"
         job = _Job(inside)
         job.parse(content)
         unnamed += not job.worker
         worker = job.worker or _from_name(name)
-        rows.sources[worker] = "human"
+        sources[worker] = "human"
         seen[name] = worker
-        for image, tags in job.images:
+        read_jobs.append((worker, job))
+    if not seen:
+        raise DataError(f"{where} holds no .xml file; export each job as CVAT for images 1.1")
+    notes = ("workers are named after the files, which name no assignee",) if unnamed else ()
+    tagged = any(tags for _, job in read_jobs for _, tags, _ in job.images)
+    counts = [sum(each == name for _, job in read_jobs for *_, drawn in job.images for each, _ in drawn)
+              for name in _SHAPES]  # fmt: skip
+    kind = kind_asked(ask.kind, *([0, 0] if tagged else counts))
+    rows = _tags(read_jobs) if kind is None else _shapes(read_jobs, kind)
+    rows.sources = sources
+    return rows.found(where, ask, "tag" if kind is None else kind, notes)
+
+
+def _tags(jobs: list[tuple[str, _Job]]) -> Rows:
+    rows = Rows("classes")
+    for worker, job in jobs:
+        for image, tags, _ in job.images:
             rows.mention(image)
             if tags:
                 rows.add(image, worker, tags)
@@ -50,10 +71,31 @@ def read(source: Source, where: str, ask: Ask) -> Found:
                 rows.drop(NO_ANSWER)
         if job.shapes:
             rows.drop("shape, not a tag of the whole image", job.shapes)
-    if not seen:
-        raise DataError(f"{where} holds no .xml file; export each job as CVAT for images 1.1")
-    notes = ("workers are named after the files, which name no assignee",) if unnamed else ()
-    return rows.found(where, ask, "tag", notes)
+    return rows
+
+
+def _shapes(jobs: list[tuple[str, _Job]], kind: str) -> Rows:
+    """What was drawn on each image of a job; an image without shapes is one on which nothing is."""
+    rows = Rows(kind)
+    for worker, job in jobs:
+        for image, _, drawn in job.images:
+            rows.add(image, worker, [_drawn(drawn, job.where).text(kind)])
+        if job.others:
+            rows.drop("shape of another sort", job.others)
+    return rows
+
+
+def _drawn(found: list[tuple[str, dict[str, str]]], where: str) -> Shapes:
+    """The shapes of one image, from the attributes of their elements."""
+    shapes = Shapes()
+    for name, given in found:
+        if name == "box":
+            values = [given.get(side) for side in ("xtl", "ytl", "xbr", "ybr")]
+            shapes.add_box(numbers(values, 4, where, "a box"), given.get("label"))
+        else:
+            pairs = [pair.split(",") for pair in given.get("points", "").split(";")]
+            shapes.add_outline([numbers(pair, 2, where, "a point") for pair in pairs])
+    return shapes
 
 
 def _is_archive(source: Source) -> bool:
@@ -70,8 +112,8 @@ class _Job:
     """One file, read as it streams by. Document types and entities, which can be bombs, are refused."""
 
     def __init__(self, where: str) -> None:
-        self.where, self.worker, self.shapes = where, "", 0
-        self.images: list[tuple[str | None, list[str]]] = []
+        self.where, self.worker, self.shapes, self.others = where, "", 0, 0
+        self.images: list[tuple[str | None, list[str], list[tuple[str, dict[str, str]]]]] = []
         self._path: list[str] = []
         self._text = ""
 
@@ -106,13 +148,20 @@ class _Job:
         self._path.append(name)
         self._text = ""
         if name == "image" and parent == "annotations":
-            self.images.append((attributes.get("name") or attributes.get("id"), []))
+            self.images.append((attributes.get("name") or attributes.get("id"), [], []))
         elif name == "tag" and parent == "image":
             label = attributes.get("label", "")
             if label and label not in self.images[-1][1]:
                 self.images[-1][1].append(label)
         elif parent == "image" or (name == "track" and parent == "annotations"):
             self.shapes += 1
+            self._shape(name, attributes, parent)
+
+    def _shape(self, name: str, given: dict[str, str], parent: str) -> None:
+        if parent == "image" and name in _SHAPES:
+            self.images[-1][2].append((name, given))
+        else:
+            self.others += 1
 
     def _end(self, name: str) -> None:
         # CVAT nests the name, other tools that write its format do not.

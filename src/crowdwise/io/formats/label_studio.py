@@ -14,11 +14,13 @@ from ..spans.marks import as_answer, code_points
 from .base import NO_ANSWER, OF_TASKS, SKIPPED, SURE, TRUTH, Ask, Control, Found, Guess, Head, Item, Rows
 from .cells import moment, number, text, texts
 from .records import one_of
+from .shapes import label_studio as shapes
+from .shapes.drawn import Shapes
 
 # type of a control -> the key of its value
 CHOICES = {"choices": "choices", "rating": "rating", "number": "number", "taxonomy": "taxonomy", "textarea": "text"}
 # type of a control -> the kind of its answers
-KINDS = {"rating": "numbers", "number": "numbers", "labels": "spans", "textarea": "texts"}
+KINDS = {"rating": "numbers", "number": "numbers", "labels": "spans", "textarea": "texts", **shapes.CONTROLS}
 # marks of stretches of a text
 MARKS = "labels"
 LISTS = ("annotations", "completions")  # the second is what old exports say
@@ -149,6 +151,7 @@ class _Export:
         """question -> labels, of results that are about the task as a whole; marks of text as one label."""
         answers: dict[str, list[str]] = {}
         marks: dict[str, list[list[Any]]] = {}
+        drawn: dict[str, Shapes] = {}
         for result in _list(annotation.get("result"), at, "result"):
             result = _mapping(result, at, "a result")
             kind, question = result.get("type"), result.get("from_name")
@@ -161,6 +164,10 @@ class _Export:
                 to = result.get("to_name")
                 self.controls[question] = Control(question, to if isinstance(to, str) else "text", kind)
                 marks.setdefault(question, []).extend(self._marks(task, value, data))
+            elif kind in shapes.CONTROLS:
+                to = result.get("to_name")
+                self.controls[question] = Control(question, to if isinstance(to, str) else "image", kind)
+                shapes.take(drawn.setdefault(question, Shapes()), result, value, at)
             elif kind in CHOICES:
                 if set(value) - {CHOICES[kind]} or "item_index" in result or "parentID" in result:
                     self.regions += 1  # said of a part of the task: a box, a stretch of text, one item of many
@@ -169,6 +176,9 @@ class _Export:
                     joined = self.ask.multiple == "join"
                     self.controls[question] = Control(question, to if isinstance(to, str) else "text", kind, joined)
                     answers.setdefault(question, []).extend(labels(kind, value, question, at))
+        for question, each in drawn.items():
+            asked = self.ask.kind if self.ask.kind in shapes.CONTROLS.values() else None
+            answers[question] = [each.text(asked or self._kind(question))]
         return answers | {question: [as_answer(found)] for question, found in marks.items()}
 
     def _marks(self, task: str | None, value: dict[str, Any], data: Any) -> list[list[Any]]:

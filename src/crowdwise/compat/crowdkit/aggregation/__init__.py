@@ -17,6 +17,7 @@ from .kos import KOS
 from .mace import MACE
 from .majority_vote import MajorityVote
 from .mmsr import MMSR
+from .segmentation import SegmentationEM, SegmentationMajorityVote, SegmentationRASA
 from .skills import GoldMajorityVote, Wawa, ZeroBasedSkill
 from .texts import ROVER, TextHRRASA, TextRASA
 
@@ -34,6 +35,9 @@ __all__ = [
     "GoldMajorityVote",
     "MajorityVote",
     "OneCoinDawidSkene",
+    "SegmentationEM",
+    "SegmentationMajorityVote",
+    "SegmentationRASA",
     "TextHRRASA",
     "TextRASA",
     "Wawa",

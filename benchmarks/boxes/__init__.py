@@ -1,0 +1,1 @@
+"""Boxes: accuracy on the open set, planted crowds, flags, speed."""

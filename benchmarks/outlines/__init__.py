@@ -1,0 +1,1 @@
+"""Outlines: the open set, planted crowds."""

@@ -1,0 +1,1 @@
+"""Same or different: the open set, planted crowds, flags."""

@@ -1,0 +1,1 @@
+"""Triplets: the open set, planted crowds, flags."""

@@ -1,0 +1,29 @@
+"""Places of items with a Student kernel, seen through workers with a slope each."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import ClassVar
+
+from ...core.params import Positive
+from ...maths.triplets.embedding import Model
+from .base import TripletAggregator
+
+
+@dataclass(frozen=True, kw_only=True)
+class CrowdEmbedding(TripletAggregator):
+    """t-distributed stochastic triplet embedding (van der Maaten & Weinberger 2012, doi:10.1109/MLSP.2012.6349720)
+    whose log-odds each worker multiplies by a slope ~ N(1, `spread`²): 0 is a coin, below 0 the opposite.
+
+    >>> import crowdwise as cw
+    >>> crowd = cw.simulate.scenario("triplets_plain", tasks=400, workers=20, seed=1)
+    >>> cw.evaluate(CrowdEmbedding().fit(crowd.votes), crowd.truth_table()).kendall > 0.8
+    True
+    """
+
+    name: ClassVar[str] = "crowd_embedding"
+    spread: Positive = 0.5
+
+    def model(self) -> Model:
+        """See the class."""
+        return Model(self.dimensions or 1, "student", True, self.spread, self.ridge)

@@ -1,0 +1,1 @@
+"""Boxes and outlines in the exports of tools that draw them."""

@@ -1,0 +1,1 @@
+"""Answers that are boxes drawn on a picture."""

@@ -1,0 +1,1 @@
+"""Answers that are outlines drawn on a picture."""

@@ -1,0 +1,1 @@
+"""Answers that two items are the same, or different."""

@@ -1,0 +1,1 @@
+"""Answers which of two items is more like a third."""

@@ -1,0 +1,1 @@
+"""Maths of boxes and of what is drawn on pictures."""

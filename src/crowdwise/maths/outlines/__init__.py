@@ -1,0 +1,1 @@
+"""Maths of outlines: polygons as pixels, masks by vote and by STAPLE."""

@@ -1,0 +1,1 @@
+"""Maths of "same or different": clusters of items from answers about pairs."""

@@ -1,0 +1,36 @@
+"""The page of a crowd that said same or different."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from typing import Any
+
+from ...core.result import Result
+from ...core.votes import Votes
+from ...kinds.similarities.answers import Similarities
+from ...kinds.similarities.estimate import SimilarityEstimate
+from ...scoring.scored import Table
+from ...scoring.similarities.evaluate import evaluate
+from ...scoring.similarities.shown import sentences, show
+from ..page import fragment
+from ..plain_page import plain_page
+from ..sheet import Section, Sheet
+from ..text import shown
+
+
+def similarity_page(
+    votes: Votes[Similarities], result: Result, *, truth: Any = None, blind: Result | None = None
+) -> Sheet:
+    """What every kind has, the clusters, and the scores where the truth is known."""
+    plain = plain_page(votes, result)
+    own = result.estimate
+    assert isinstance(own, SimilarityEstimate)
+    words = fragment("plain_words.html.j2", lines=sentences(votes, result))
+    tables = [Table(t.title, t.header, [[shown(c, 120) for c in row] for row in t.rows]) for t in show(result)[1]]
+    clusters = Section("clusters", "Clusters", "Clusters", words + fragment("tables.html.j2", tables=tables))
+    sections = [plain.sections[0], clusters, *plain.sections[1:]]
+    if truth is not None:
+        scores = evaluate(blind or result, truth, resamples=1)
+        rows = Table(f"{scores.n:,} items", ["score", "value", "95 % interval"], scores.rows())
+        sections.append(Section("truth", "Truth", "Against the truth", fragment("tables.html.j2", tables=[rows])))
+    return replace(plain, sections=sections, tables=[*plain.tables, ("items.csv", "every item", own.item_table())])

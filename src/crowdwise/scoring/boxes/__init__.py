@@ -1,0 +1,1 @@
+"""Scores of boxes, and what to say of them."""

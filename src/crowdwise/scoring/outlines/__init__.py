@@ -1,0 +1,1 @@
+"""Scores of outlines, and what to say of them."""

@@ -1,0 +1,1 @@
+"""Scores of clusters, and what to say of them."""

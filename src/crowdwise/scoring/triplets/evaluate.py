@@ -1,0 +1,132 @@
+"""How good are places of items, given a true scale of them: order along the first axis, triplets told right."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+from typing import Any
+
+import numpy as np
+import numpy.typing as npt
+import polars as pl
+
+from ...aggregate.similarities.gold import item_truth
+from ...core.errors import DataError
+from ...core.result import Result
+from ...core.vocabulary import lookup
+from ...kinds.triplets.estimate import TripletEstimate
+from ..scored import Scored, Table
+
+F8 = npt.NDArray[np.float64]
+SCORES = {
+    "kendall": "Kendall of the first axis with the truth",
+    "spearman": "Spearman of the first axis with the truth",
+    "any_axis": "Kendall of the best direction in all axes",
+    "triplets": "asked triplets told right",
+}
+HALVES = 200
+
+
+@dataclass(frozen=True, repr=False)
+class TripletEvaluation(Scored):
+    """Scores over the items whose true number is known; an axis may point either way."""
+
+    n: int
+    scores: dict[str, float]
+    truths_without_labels: int = 0
+    n_gold_left_out: int = 0
+    intervals: dict[str, tuple[float, float]] = field(default_factory=dict)
+
+    def __getattr__(self, name: str) -> float:
+        """kendall, spearman, any_axis, triplets."""
+        if name in SCORES:
+            return self.scores[name]
+        raise AttributeError(name)
+
+    def __repr__(self) -> str:
+        return f"TripletEvaluation({self.n:,} items: Kendall {self.kendall:.3f}, triplets {self.triplets:.3f})"
+
+    def rows(self) -> list[list[str]]:
+        """Name, value and interval."""
+        out = []
+        for key, name in SCORES.items():
+            value, ends = self.scores[key], self.intervals.get(key)
+            shown = "–" if np.isnan(value) else f"{value:.4f}"
+            out.append([name, shown, "–" if ends is None else f"{ends[0]:.4f} – {ends[1]:.4f}"])
+        return out
+
+    def tables(self) -> list[Table]:
+        """Nothing more to show."""
+        return []
+
+    def headline(self) -> dict[str, float]:
+        """Kendall ranks."""
+        return dict(self.scores)
+
+    def to_dict(self) -> dict[str, Any]:
+        """Plain values."""
+        scores: dict[str, dict[str, float | None]] = {}
+        for name, value in self.scores.items():
+            ends = self.intervals.get(name)
+            scores[name] = {"value": None if np.isnan(value) else value}
+            scores[name] |= {} if ends is None else {"low": ends[0], "high": ends[1]}
+        rest = {"truths_without_labels": self.truths_without_labels, "n_gold_left_out": self.n_gold_left_out}
+        return {"n": self.n, **scores, **rest}
+
+
+def evaluate(
+    found: Result | pl.DataFrame,
+    truth: Any,
+    *,
+    told: pl.Series | None = None,  # noqa: ARG001
+    resamples: int = 0,
+    seed: int = 0,
+) -> TripletEvaluation:
+    """Score a Result against a number of each item: a mapping, or a table item, score."""
+    if not isinstance(found, Result):
+        raise DataError("places are scored from the folder that aggregate wrote, not from its labels.csv")
+    own = found.estimate
+    assert isinstance(own, TripletEstimate)
+    table = item_truth(truth, "score")
+    number = table["label"].cast(pl.String).str.strip_chars().cast(pl.Float64, strict=False)
+    if number.null_count():
+        bad = table["label"].filter(number.is_null())[0]
+        raise DataError(
+            f"the truth of an item is {str(bad)[:40]!r}, which is no number (a table item, score is needed)"
+        )
+    at, there = lookup(own.items.cast(pl.String), table["item"].cast(pl.String))
+    if int(there.sum()) < 2:
+        raise DataError("fewer than two of the items in the truth were asked about here; do the ids match?")
+    true = np.full(len(own.items), np.nan)
+    true[at[there]] = number.to_numpy()[there]
+    some = np.flatnonzero(np.isfinite(true))
+    scores = {**_orders(own.place[some], true[some]), "triplets": _triplets(own, true, found.labels_per_task)}
+    intervals: dict[str, tuple[float, float]] = {}
+    if resamples and len(some) >= 8:
+        rng = np.random.default_rng(seed)
+        draws = [_orders(own.place[rows], true[rows])
+                 for rows in (rng.permutation(some)[: len(some) // 2] for _ in range(HALVES))]  # fmt: skip
+        for name in ("kendall", "spearman", "any_axis"):
+            wide = 1.96 * float(np.nanstd([each[name] for each in draws]))
+            intervals[name] = (max(0.0, scores[name] - wide), min(1.0, scores[name] + wide))
+    return TripletEvaluation(len(some), scores, int((~there).sum()), 0, intervals)
+
+
+def _orders(place: F8, true: F8) -> dict[str, float]:
+    from scipy.stats import kendalltau, spearmanr
+
+    if np.ptp(true) == 0 or np.ptp(place[:, 0]) == 0:
+        return dict.fromkeys(("kendall", "spearman", "any_axis"), float("nan"))
+    design = np.column_stack([np.ones(len(place)), place])
+    along = design @ np.linalg.lstsq(design, true, rcond=None)[0]
+    return {
+        "kendall": abs(float(kendalltau(place[:, 0], true)[0])),
+        "spearman": abs(float(spearmanr(place[:, 0], true)[0])),
+        "any_axis": abs(float(kendalltau(along, true)[0])),
+    }
+
+
+def _triplets(own: TripletEstimate, true: F8, n_labels: npt.NDArray[np.int64]) -> float:
+    """Of the triplets that were asked, and whose truth is no tie, the share that the places tell right."""
+    gap = np.abs(true[own.head] - true[own.right]) - np.abs(true[own.head] - true[own.left])
+    use = np.isfinite(gap) & (gap != 0) & (n_labels > 0)
+    return float(((own.left_closer > 0.5) == (gap > 0))[use].mean()) if use.any() else float("nan")

@@ -1,0 +1,1 @@
+"""Planted crowds that say same or different."""

@@ -1,0 +1,1 @@
+"""Workers who say same or different."""

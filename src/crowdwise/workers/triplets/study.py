@@ -1,0 +1,113 @@
+"""The workers of a fit of triplets: slopes, the share of answers that go with the places, flags."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass
+from typing import Any, ClassVar
+
+import numpy as np
+import polars as pl
+
+from ...core.result import Result
+from ...core.votes import Votes
+from ...kinds.triplets.answers import Triplets
+from ...kinds.triplets.estimate import TripletWorkers
+from ...scoring.scored import Table
+from ..alike.flags import ALIKE_FLAGS, LEAST
+from ..alike.study import AlikeStudy, looked_at
+from ..flags import Flag
+from ..ranking import best_and_worst
+from ..wording import between, number
+
+# Random: surely (so many standard errors) right less often than half-way from a coin to the usual worker.
+SURE, HALF, TENTH = 2.0, 0.5, 0.1
+# Constant: one side in so large a share of so many answers, as unlikely as this by tossing a coin.
+ONE_SIDE, UNLIKELY = 0.9, 1e-5
+
+
+@dataclass(frozen=True, eq=False)
+class TripletStudy(AlikeStudy):
+    """`quality` has besides what every kind has: skill (answers that go with the places) and slope with intervals."""
+
+    meanings: ClassVar[Mapping[str, str]] = {
+        **ALIKE_FLAGS, "adversarial": "says the opposite of what the places say",
+    }  # fmt: skip
+
+    def worker_tables(self, ends: int) -> list[Table]:
+        """All workers, or the best and the worst of many by skill."""
+        best, worst = best_and_worst(self.quality, ends, "skill")
+        parts = {"Workers, by the share of their answers that go with the places": best}
+        if len(worst):
+            parts = {f"Best workers (the first {ends})": best, f"Worst workers (the last {ends})": worst}
+        header = ["worker", "answers", "skill", "95 % interval", "slope", "95 % interval", "flags"]
+        return [Table(title, header, [self._line(row) for row in table.to_dicts()]) for title, table in parts.items()]
+
+    def _line(self, row: dict[str, Any]) -> list[str]:
+        names = dict.fromkeys(flag.name for flag in self.flags if flag.worker == row["worker"])
+        return [*_cells(row), ", ".join(names)]
+
+
+def _cells(row: dict[str, Any]) -> list[str]:
+    return [
+        str(row["worker"]),
+        f"{row['n_labels']:,}",
+        number(row["skill"], 2),
+        between(row["skill_low"], row["skill_high"], 2),
+        number(row["slope"], 2),
+        between(row["slope_low"], row["slope_high"], 2),
+    ]
+
+
+def worker_rows(result: Result, limit: int = 5) -> tuple[list[str], list[list[str]]]:
+    """The best and the worst by skill."""
+    best, worst = best_and_worst(result.worker_table(), limit)
+    rows = [_cells(row) for row in best.vstack(worst.reverse()).to_dicts()]
+    if len(worst):
+        rows.insert(limit, ["…"] + [""] * 5)
+    return ["worker", "answers", "skill", "95 % interval", "slope", "95 % interval"], rows
+
+
+def study_triplets(votes: Votes[Triplets], result: Result, *, gold: Any = None, idle: float = 600.0) -> TripletStudy:
+    """Of triplets; there is no gold for these, `idle` is the longest pause in seconds that is still work."""
+    del gold
+    parts = looked_at(votes, result, idle=idle)
+    more = result.worker_table().drop("n_labels").with_columns(pl.col("worker").cast(votes.workers.dtype))
+    parts["quality"] = parts["quality"].join(more, on="worker", how="left", maintain_order="left")
+    own = list(slope_flags(votes, result))
+    judged = set(votes.workers.gather(np.flatnonzero(votes.labels_per_worker >= LEAST)).to_list())
+    # Two answers to one triplet are too few to say who is random or constant; the places know all of a worker's.
+    kept = [
+        f for f in parts["flags"] if f.name in ("copying", "fast") or (f.name == "unknown" and f.worker not in judged)
+    ]
+    parts["flags"] = own + kept
+    return TripletStudy(**parts)
+
+
+def flag_triplets(votes: Votes[Triplets], result: Result) -> list[Flag]:
+    """All flags of a fit."""
+    return study_triplets(votes, result).flags
+
+
+def slope_flags(votes: Votes[Triplets], result: Result) -> Iterator[Flag]:
+    """Constant, random and adversarial workers, by how often their answers go with the places."""
+    from scipy.stats import binom
+
+    picture = result.picture
+    assert isinstance(picture, TripletWorkers)
+    n = votes.labels_per_worker
+    left = np.bincount(votes.worker, weights=votes.answers.side == 0, minlength=votes.n_workers)
+    heard = (n >= LEAST) & np.isfinite(picture.skill)
+    usual = float(np.median(picture.skill[heard])) if heard.any() else 0.5
+    for w in np.flatnonzero(heard).tolist():
+        skill, most = float(picture.skill[w]), max(left[w], n[w] - left[w])
+        error = float(np.sqrt(max(skill * (1 - skill), 0.05) / n[w]))
+        words = f"{skill:.0%} of {n[w]} answers go with the places, where the usual worker has {usual:.0%}"
+        if most >= ONE_SIDE * n[w] and 2 * binom.sf(most - 1, n[w], 0.5) < UNLIKELY:
+            said = "left" if left[w] == most else "right"
+            yield Flag(votes.workers[w], "constant", evidence=f"says {said} in {most:.0f} of {n[w]} answers",
+                       of="triplets")  # fmt: skip
+        elif skill + SURE * error < 0.5:
+            yield Flag(votes.workers[w], "adversarial", evidence=words, of="triplets")
+        elif skill + SURE * error < 0.5 + HALF * (usual - 0.5) and skill - error < 0.5 + TENTH / 2:
+            yield Flag(votes.workers[w], "random", evidence=words, of="triplets")

@@ -1,0 +1,103 @@
+"""Triplets: laws, degenerate answers, what is planted."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+from scipy.optimize import check_grad
+
+import crowdwise as cw
+from crowdwise import registry, simulate
+from crowdwise.maths.triplets.embedding import Model, Triplets, _Problem, axes
+from crowdwise.workers.study import study
+
+METHODS = registry.names("triplets")
+every = pytest.mark.parametrize("name", METHODS)
+
+
+@pytest.fixture(scope="module")
+def crowd():
+    return simulate.scenario("triplets_plain", tasks=300, workers=20, seed=2)
+
+
+@pytest.mark.parametrize("kernel", ["gauss", "student"])
+@pytest.mark.parametrize("workers", [True, False])
+def test_the_gradient_is_right(kernel, workers):
+    rng = np.random.default_rng(0)
+    three = np.argsort(rng.random((40, 6)), axis=1)[:, :3].T
+    rows = Triplets(*three, rng.integers(0, 4, 40), np.ones(40), 6, 4)
+    problem = _Problem(rows, Model(2, kernel, workers))
+    x = rng.normal(size=12 + 4 * workers)
+    assert check_grad(lambda v: problem.value(v)[0], lambda v: problem.value(v)[1], x) < 1e-4
+
+
+def test_axes_keep_distances():
+    place = np.random.default_rng(0).normal(size=(9, 3))
+    turned = axes(place)
+    far = [np.linalg.norm(p[:, None] - p[None], axis=-1) for p in (place, turned)]
+    assert np.allclose(*far)
+    assert (np.diff((turned**2).sum(axis=0)) <= 0).all()
+
+
+@every
+def test_places_come_closer_with_more_answers(name):
+    found = []
+    for tasks in (100, 1000):
+        crowd = simulate.scenario("triplets_plain", tasks=tasks, workers=20, seed=3)
+        crowd = simulate.PlantedTriplets(simulate.triplets.draw.triplet_crowd(tasks, 20, items=20, seed=3))
+        found.append(cw.evaluate(registry.method(name).fit(crowd.votes), crowd.truth_table()).any_axis)
+    assert found[1] > 0.9
+    assert found[1] > found[0]
+
+
+@every
+def test_sides_and_rows_do_not_matter(name, crowd):
+    frame = crowd.votes.to_frame().sample(fraction=1.0, shuffle=True, seed=1)
+    closer = frame["closer"].replace({"left": "right", "right": "left"})
+    again = cw.triplet_votes(frame["head"], frame["right"], frame["left"], closer, task=frame["task"],
+                             worker=frame["worker"])  # fmt: skip
+    one, two = (registry.method(name).fit(votes).estimate for votes in (again, crowd.votes))
+    assert np.allclose(one.place, two.place, atol=1e-6)
+
+
+@every
+def test_saved_and_loaded_it_is_the_same(name, crowd, tmp_path):
+    result = registry.method(name).fit(crowd.votes)
+    cw.Run(result, crowd.votes).save(tmp_path / "r")
+    back = cw.Run.load(tmp_path / "r")
+    assert back.result.estimate.item_table().equals(result.estimate.item_table())
+    assert back.votes.to_frame().equals(crowd.votes.to_frame())
+    assert back.result.infer(crowd.votes).to_table().equals(result.to_table())
+
+
+@every
+def test_odd_answers_survive(name):
+    for rows in ([("a", "b", "c", "left")], [("a", "b", "c", "left"), ("a", "b", "c", "right")]):
+        votes = cw.triplet_votes(*map(list, zip(*rows, strict=True)), worker=[f"w{i}" for i in range(len(rows))])
+        result = registry.method(name).fit(votes)
+        assert np.isfinite(result.estimate.place).all()
+
+
+def test_dimensions_are_chosen():
+    crowd = simulate.PlantedTriplets(simulate.triplets.draw.triplet_crowd(600, 20, items=15, dimensions=1, seed=0))
+    assert cw.TripletEmbedding(dimensions=None, most=3).fit(crowd.votes).extra["dimensions"] == 1
+
+
+def test_bad_input_says_what_is_wrong():
+    with pytest.raises(cw.DataError, match=r"row 1.*neither left nor right"):
+        cw.triplet_votes(["a"], ["b"], ["c"], ["x"])
+    with pytest.raises(cw.DataError, match="two different triplets"):
+        cw.CrowdEmbedding().fit(cw.triplet_votes("aa", "bb", "cd", ["left", "left"], task=["t"] * 2, worker=["x", "y"]))
+    votes = cw.triplet_votes(["a", "a"], ["a", "b"], ["b", "c"], ["left", "left"])
+    assert votes.ledger.dropped["two of the three items are the same"] == 1
+    with pytest.raises(cw.ParameterError, match="cannot use gold"):
+        cw.CrowdEmbedding().fit(votes, gold={"a": 1})
+
+
+@pytest.mark.parametrize("name", ["random", "constant", "adversarial"])
+def test_planted_workers_are_flagged_and_honest_ones_are_not(name):
+    crowd = simulate.scenario(f"triplets_{name}", tasks=400, workers=20, seed=5)
+    flags = {flag.worker for flag in study(crowd.votes, cw.CrowdEmbedding().fit(crowd.votes)).flags}
+    kind = dict(zip(crowd.votes.workers.to_list(), crowd.kind, strict=True))
+    assert {w for w, k in kind.items() if k != "honest"} <= flags
+    assert not [w for w in flags if kind[w] == "honest"]
