@@ -115,11 +115,11 @@ if TYPE_CHECKING:
     from .aggregate.ordered.ordinal_prior import OrdinalPrior
     from .aggregate.ordered.ordinal_split import OrdinalSplit
     from .aggregate.ordered.ordinal_types import OrdinalTypes
-    from .aggregate.predictions.surprisingly_popular import SurprisinglyPopular
-    from .aggregate.predictions.truth_serum import TruthSerum
     from .aggregate.outlines.pixel_rasa import PixelRasa
     from .aggregate.outlines.pixel_vote import PixelVote
     from .aggregate.outlines.staple import Staple
+    from .aggregate.predictions.surprisingly_popular import SurprisinglyPopular
+    from .aggregate.predictions.truth_serum import TruthSerum
     from .aggregate.probabilities.extremized import Extremized
     from .aggregate.probabilities.followed import Followed
     from .aggregate.probabilities.mean_probability import MeanProbability
