@@ -5,7 +5,7 @@ from __future__ import annotations
 import polars as pl
 
 from ...core.kind import Kind
-from .answers import NAMES, OutlineCoder, fits, told_by
+from .answers import NAMES, OutlineCoder, claims, fits, told_by
 
 KIND = Kind(
     name="outlines",
@@ -16,6 +16,7 @@ KIND = Kind(
     answers_word="answers with outlines",
     told_by=told_by,
     fits=fits,
+    claims=claims,
     dtypes=(pl.String(),),
     blank="[]",
     doors={

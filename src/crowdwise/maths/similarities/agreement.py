@@ -24,7 +24,7 @@ def adjusted_rand(a: I8, b: I8) -> float:
     pairs = n * (n - 1) / 2
     expected = rows * columns / pairs if pairs else 0.0
     top = (rows + columns) / 2
-    return 1.0 if top == expected else (both - expected) / (top - expected)
+    return 1.0 if top == expected else float((both - expected) / (top - expected))
 
 
 def mutual_information(a: I8, b: I8) -> float:
@@ -33,7 +33,7 @@ def mutual_information(a: I8, b: I8) -> float:
     p = counts / max(counts.sum(), 1.0)
     one, two = _entropy(p.sum(axis=1)), _entropy(p.sum(axis=0))
     shared = one + two - _entropy(p.ravel())
-    return 1.0 if one + two == 0 else max(0.0, 2 * shared / (one + two))
+    return 1.0 if one + two == 0 else float(max(0.0, 2 * shared / (one + two)))
 
 
 def matched_accuracy(a: I8, b: I8) -> float:
