@@ -19,7 +19,9 @@ from crowdwise.core.votes import Votes
 HOMES = {
     r"\bgammaln\b": ("maths/dirichlet.py", "maths/numbers/"),  # Dirichlet evidence and divergence
     r"np\.where\(np\.eye\([^)]*\), ": ("maths/coins.py",),  # matrices of workers who err evenly
-    r"np\.minimum\.accumulate": (),  # Benjamini-Hochberg is scipy's
+    r"np\.minimum\.accumulate": (
+        "aggregate/ordered/ordinal_split.py",
+    ),  # Benjamini-Hochberg is scipy's; thresholds fall
     r"np\.quantile\([^\n]*0\.025": (
         "workers/dependence/scores.py",
     ),  # of a posterior's draws; resampled tasks: central

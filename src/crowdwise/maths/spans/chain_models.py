@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import numpy as np
 import numpy.typing as npt
-from scipy.special import gammaln, psi
 
+from ..dirichlet import divergence, log_mean
 from .chain import ChainData, ChainFit, allowed, fit
 from .rows import F8
 
@@ -51,8 +51,8 @@ def bsc(data: ChainData, *, prior: float, prior_right: float, max_iter: int, tol
 
     def step(counts: F8, begins: F8, steps: F8) -> tuple[F8, F8, F8, float]:
         alpha = base + counts
-        log_a = psi(alpha) - psi(alpha.sum(axis=2, keepdims=True))
-        kl = _kl(alpha, np.broadcast_to(base, alpha.shape), log_a, 2)
+        log_a = log_mean(alpha, 2)
+        kl = divergence(alpha, np.broadcast_to(base, alpha.shape), 2)
         start, kl_start = _moves(begins, first, prior)
         move, kl_move = _moves(steps, then, prior)
         return log_a, start, move, -(kl + kl_start + kl_move)
@@ -69,18 +69,10 @@ def _normal(table: F8) -> F8:
 
 def _moves(counts: F8, ok: Mask, prior: float) -> tuple[F8, float]:
     """exp E log of moves under their Dirichlet over what is allowed, and its divergence from the prior."""
-    alpha = np.where(ok, counts + prior, 0.0)
-    size = alpha.sum(axis=-1, keepdims=True)
-    log_p = np.where(ok, psi(np.where(ok, alpha, 1.0)) - psi(size), 0.0)
-    base = np.where(ok, prior, 0.0)
-    kl = (gammaln(size) - gammaln(base.sum(axis=-1, keepdims=True))).sum()
-    kl += np.where(ok, gammaln(np.where(ok, base, 1.0)) - gammaln(np.where(ok, alpha, 1.0)), 0.0).sum()
-    kl += ((alpha - base) * log_p).sum()
-    return np.where(ok, np.exp(log_p), 0.0), float(kl)
-
-
-def _kl(alpha: F8, base: F8, log_p: F8, axis: int) -> float:
-    """Divergence of Dirichlets from their priors, summed."""
-    kl = (gammaln(alpha.sum(axis=axis)) - gammaln(base.sum(axis=axis))).sum()
-    kl += (gammaln(base) - gammaln(alpha)).sum() + ((alpha - base) * log_p).sum()
-    return float(kl)
+    out, kl = np.zeros(ok.shape), 0.0
+    for row in np.ndindex(ok.shape[:-1]):
+        may = ok[row]
+        belief = counts[row][may] + prior
+        out[row][may] = np.exp(log_mean(belief, 0))
+        kl += divergence(belief, np.full(len(belief), prior), 0)
+    return out, kl

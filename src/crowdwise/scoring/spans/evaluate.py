@@ -15,6 +15,7 @@ from ...core.vocabulary import lookup, union
 from ...kinds.spans.answers import Spans
 from ...kinds.spans.coder import spans_of
 from ...kinds.spans.estimate import SpanEstimate
+from ...maths.bootstrap import central
 from ...maths.spans.rows import F8, SpanRows
 from ...maths.spans.scores import counts, ratios
 from ..evaluate import ALL_GOLD, among
@@ -144,8 +145,7 @@ def _intervals(table: F8, resamples: int, seed: int) -> dict[str, tuple[float, f
         times = rng.multinomial(n, np.full(n, 1 / n), size=min(_BLOCK, resamples - lo)).astype(np.float64)
         for key, value in {**ratios(times @ table), "mean_f1": times @ own / n}.items():
             drawn.setdefault(key, []).append(value)
-    ends = {key: np.quantile(np.concatenate(values), (0.025, 0.975)) for key, values in drawn.items()}
-    return {key: (float(low), float(high)) for key, (low, high) in ends.items()}
+    return {key: central(np.concatenate(values), n, 0.95) for key, values in drawn.items()}
 
 
 def _said(found: Result | pl.DataFrame) -> tuple[pl.Series, Spans]:

@@ -15,6 +15,7 @@ from ...core.vocabulary import lookup
 from ...kinds.texts.answers import Texts, texts_of
 from ...kinds.texts.estimate import TextEstimate
 from ...kinds.texts.words import letter_runs, word_runs
+from ...maths.bootstrap import central
 from ...maths.texts.runs import F8, edit_counts, gleu
 from ..evaluate import ALL_GOLD, among
 from ..scored import Scored, Table
@@ -126,8 +127,7 @@ def _intervals(terms: F8, resamples: int, seed: int) -> dict[str, tuple[float, f
         times = rng.multinomial(n, np.full(n, 1 / n), size=min(_BLOCK, resamples - lo)).astype(np.float64)
         for key, value in _ratios(times @ terms, n).items():
             drawn.setdefault(key, []).append(value)
-    ends = {key: np.quantile(np.concatenate(values), (0.025, 0.975)) for key, values in drawn.items()}
-    return {key: (float(low), float(high)) for key, (low, high) in ends.items()}
+    return {key: central(np.concatenate(values), n, 0.95) for key, values in drawn.items()}
 
 
 def _said(found: Result | pl.DataFrame) -> tuple[pl.Series, pl.Series]:
