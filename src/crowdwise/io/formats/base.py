@@ -277,21 +277,22 @@ class Rows:
         tasks = pl.Series("task", list(self._names["task"]), dtype=pl.String).drop_nulls()
         tasks = tasks.filter(tasks.str.strip_chars() != "")
         columns |= about_rows(self._facts, np.arange(len(self))[keep])
-        gold = self.gold
-        if sets:
-            gold = {task: as_list([label]) for task, label in gold.items()}
-            gold |= {task: as_list(labels) for task, labels in self.gold_sets.items()}
-            kind, certain = SETS, True
-        truths = pl.DataFrame({"task": list(gold), "label": list(gold.values())})
         return Found(
             columns=columns,
             dropped=self.dropped,
             notes=notes + why if ask.kind is None else notes,
             question=question,
-            kind=kind,
-            certain=certain,
-            gold=truths if gold else None,
+            kind=SETS if sets else kind,
+            certain=sets or certain,
+            gold=self._truths(sets),
             workers=about_workers(self.sources, self._unusable),
             tasks=tasks,
             about_tasks=self.bare.about(),
         )
+
+    def _truths(self, sets: bool) -> pl.DataFrame | None:
+        gold = self.gold
+        if sets:
+            gold = {task: as_list([label]) for task, label in gold.items()}
+            gold |= {task: as_list(labels) for task, labels in self.gold_sets.items()}
+        return pl.DataFrame({"task": list(gold), "label": list(gold.values())}) if gold else None
