@@ -259,20 +259,14 @@ class Rows:
         if n and ask.multiple == "drop":
             self.drop(SEVERAL, n)
         named = [task for task in self._names["task"] if task is not None and task.strip()]
-        gold = self.gold
-        if sets:
-            kind, certain = SETS, True
-            gold = {t: as_list(s) for t, s in ({t: [label] for t, label in gold.items()} | self.gold_sets).items()}
-        truths = pl.DataFrame({"task": list(gold), "label": list(gold.values())})
         return Found(
-            columns=self._columns(keep, several if sets else None)
-            | about_rows(self._facts, np.arange(len(self))[keep]),
+            columns=self._columns(keep, several if sets else None),
             dropped=self.dropped,
             notes=notes + why if ask.kind is None else notes,
             question=question,
-            kind=kind,
-            certain=certain,
-            gold=truths if gold else None,
+            kind=SETS if sets else kind,
+            certain=sets or certain,
+            gold=self._truths(sets),
             workers=about_workers(self.sources, self._unusable),
             tasks=pl.Series("task", named, dtype=pl.String),
             about_tasks=self.bare.about(),
@@ -292,3 +286,10 @@ class Rows:
             if np.isfinite(values).any():
                 columns[name] = values
         return columns | about_rows(self._facts, np.arange(len(self))[keep])
+
+    def _truths(self, sets: bool) -> pl.DataFrame | None:
+        gold = self.gold
+        if sets:
+            gold = {task: as_list([label]) for task, label in gold.items()}
+            gold |= {task: as_list(labels) for task, labels in self.gold_sets.items()}
+        return pl.DataFrame({"task": list(gold), "label": list(gold.values())}) if gold else None
