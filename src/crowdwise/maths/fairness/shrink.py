@@ -11,6 +11,8 @@ from __future__ import annotations
 import numpy as np
 import numpy.typing as npt
 
+from ..dirichlet import log_rows
+
 F8 = npt.NDArray[np.float64]
 STRENGTHS = (1.0, 2.0, 5.0, 10.0, 20.0, 50.0, 100.0, 300.0)
 # Pseudo-counts that pull a worker's row to the crowd's.
@@ -38,18 +40,14 @@ def by_group(counts: F8, strength: float | None = None) -> tuple[F8, float]:
 
 def best_strength(counts: F8, crowd: F8) -> float:
     """The strength under which each group's counts are most probable, given the other groups."""
-    from scipy.special import gammaln
-
     elsewhere = counts.sum(axis=1, keepdims=True) - counts
-    others, n = pooled_rows(elsewhere, crowd), counts.sum(axis=-1)
+    others = pooled_rows(elsewhere, crowd)
     # The other groups' row is known from so many counts only: a worker who is the same everywhere is no closer to it.
     known = elsewhere.sum(axis=-1) + TO_CROWD
     evidence = []
     for strength in STRENGTHS:
-        s = 1 / (1 / strength + 1 / known)
-        prior = s[..., None] * others
-        inside = (gammaln(counts + prior) - gammaln(prior)).sum(axis=-1)
-        evidence.append(float((gammaln(s) - gammaln(n + s) + inside).sum()))
+        pull = 1 / (1 / strength + 1 / known)
+        evidence.append(float(log_rows(counts, pull[..., None] * others, axis=-1).sum()))
     return STRENGTHS[int(np.argmax(evidence))]
 
 
