@@ -46,8 +46,8 @@ def best_strength(counts: F8, crowd: F8) -> float:
     known = elsewhere.sum(axis=-1) + TO_CROWD
     evidence = []
     for strength in STRENGTHS:
-        s = 1 / (1 / strength + 1 / known)
-        evidence.append(float(log_rows(counts, s[..., None] * others, axis=-1).sum()))
+        pull = 1 / (1 / strength + 1 / known)
+        evidence.append(float(log_rows(counts, pull[..., None] * others, axis=-1).sum()))
     return STRENGTHS[int(np.argmax(evidence))]
 
 
