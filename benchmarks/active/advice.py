@@ -87,10 +87,18 @@ def found(name: str, runs: int) -> list[dict[str, float]]:
     return have[:runs]
 
 
-def rows(runs: int = RUNS) -> list[list[str]]:
+def finished(name: str) -> int:
+    """Splits that are done."""
+    return len(json.loads(STORE.read_text()).get(name, [])) if STORE.is_file() else 0
+
+
+def rows(only_finished: bool = False) -> list[list[str]]:
     """A row a set: splits, means in points per 100 votes, differences with 95 % intervals."""
     out = []
     for name in SETS:
+        runs = finished(name) if only_finished else RUNS
+        if runs < 2:
+            continue
         each = found(name, runs)
         got = {key: 100 * np.array([one_[key] for one_ in each]) for key in ("before", "next", "entropy", "random")}
         line = [name, str(len(each)), f"{got['before'].mean():.1f}"]

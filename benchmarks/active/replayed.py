@@ -43,12 +43,21 @@ def needed(name: str, policy: str, runs: int = RUNS) -> list[float]:
     return have[:runs]
 
 
-def rows(runs: int = RUNS) -> list[list[str]]:
-    """A row a set: all labels, their accuracy, and the mean share with its 95 % interval for each policy."""
+def finished(name: str) -> int:
+    """Runs that all policies have finished."""
+    done = json.loads(STORE.read_text()) if STORE.is_file() else {}
+    return min(len(done.get(f"{name} {policy}", [])) for policy in POLICIES)
+
+
+def rows(only_finished: bool = False) -> list[list[str]]:
+    """A row a set: all labels, their accuracy, runs, and the mean share with its 95 % interval for each policy."""
     out = []
     for name in SETS:
+        runs = finished(name) if only_finished else RUNS
+        if not runs:
+            continue
         votes, _, full = bar_of(name)
-        line = [name, f"{len(votes):,}", f"{full:.3f}"]
+        line = [name, f"{len(votes):,}", f"{full:.3f}", str(runs)]
         for policy in POLICIES:
             share = np.array(needed(name, policy, runs))
             half = 1.96 * share.std(ddof=1) / np.sqrt(len(share)) if len(share) > 1 else float("nan")
@@ -59,6 +68,5 @@ def rows(runs: int = RUNS) -> list[list[str]]:
 
 if __name__ == "__main__":
     for each in sys.argv[1:] or SETS:
-        for policy in POLICIES:
-            got = needed(each, policy)
-            print(each, policy, f"{np.mean(got):.3f}", flush=True)
+        for runs in range(1, RUNS + 1):  # all policies have as many runs whenever it is stopped
+            print(each, runs, [round(float(np.mean(needed(each, policy, runs))), 3) for policy in POLICIES], flush=True)

@@ -64,6 +64,11 @@ def seeds(runs: int) -> list[dict[str, dict[str, float]]]:
     return done[:runs]
 
 
+def finished() -> int:
+    """Seeds that are done."""
+    return len(json.loads(STORE.read_text())) if STORE.is_file() else 0
+
+
 def rows(runs: int = RUNS) -> list[list[str]]:
     """Means over the seeds with 95 % intervals."""
     found = seeds(runs)
