@@ -21,6 +21,8 @@ LAYERS = (
     ("io",),
     ("scoring",),
     ("workers",),
+    ("guarantee",),
+    ("fair",),
     ("audit", "simulate", "datasets"),
     ("active",),
     ("learn",),

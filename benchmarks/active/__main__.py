@@ -37,12 +37,12 @@ def replay_section() -> str:
 
 
 def advice_section() -> str:
-    header = ["set", "right before", "next", "entropy", "random", "next − entropy", "next − random"]
+    header = ["set", "splits", "right before", "next", "entropy", "random", "next − entropy", "next − random"]
     return (
         f"{advice.KEEP:.0%} of the votes are kept, the default method is fitted, and a budget of {advice.SHARE:.0%} of "
         "all votes is spent on held-back votes of the tasks that each way chooses; the workers are drawn, so that only "
         "the choice of tasks is compared. Points of accuracy gained by 100 votes after the default method is fitted "
-        f"again, means of {advice.RUNS} splits; differences with 95 % intervals.\n\n" + figures(header, advice.rows())
+        f"again, means over the splits; differences with 95 % intervals.\n\n" + figures(header, advice.rows())
     )
 
 

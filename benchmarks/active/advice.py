@@ -7,6 +7,10 @@ in accuracy is divided by the votes.
 
 from __future__ import annotations
 
+import json
+import sys
+import warnings
+
 import numpy as np
 
 import crowdwise as cw
@@ -15,8 +19,11 @@ from crowdwise.active.trials import known_codes
 from crowdwise.maths.information import entropy
 from crowdwise.scoring.needs import EXPERT, gains, needs
 
+from .. import ROOT
+
 SETS = ("bluebird", "web", "dog", "relevance4")
 RUNS, KEEP, SHARE = 20, 0.4, 0.1
+STORE = ROOT / "build" / "active-advice.json"
 
 
 def right(result, truth):
@@ -69,19 +76,33 @@ def by_score(score, left, budget):
     return out
 
 
+def found(name: str, runs: int) -> list[dict[str, float]]:
+    """The splits of one set; finished ones are kept between calls."""
+    done = json.loads(STORE.read_text()) if STORE.is_file() else {}
+    have = done.setdefault(name, [])
+    for seed in range(len(have), runs):
+        have.append(one(name, seed))
+        STORE.parent.mkdir(exist_ok=True)
+        STORE.write_text(json.dumps(done))
+    return have[:runs]
+
+
 def rows(runs: int = RUNS) -> list[list[str]]:
-    """A row a set: means in points per 100 votes, differences with 95 % intervals."""
+    """A row a set: splits, means in points per 100 votes, differences with 95 % intervals."""
     out = []
     for name in SETS:
-        found = [one(name, seed) for seed in range(runs)]
-        got = {key: 100 * np.array([each[key] for each in found]) for key in ("before", "next", "entropy", "random")}
-        line = [
-            name,
-            f"{got['before'].mean():.1f}",
-            *(f"{got[way].mean():.3f}" for way in ("next", "entropy", "random")),
-        ]
+        each = found(name, runs)
+        got = {key: 100 * np.array([one_[key] for one_ in each]) for key in ("before", "next", "entropy", "random")}
+        line = [name, str(len(each)), f"{got['before'].mean():.1f}"]
+        line += [f"{got[way].mean():.3f}" for way in ("next", "entropy", "random")]
         for other in ("entropy", "random"):
             gap = got["next"] - got[other]
-            line.append(f"{gap.mean():+.3f} ± {1.96 * gap.std(ddof=1) / np.sqrt(runs):.3f}")
+            line.append(f"{gap.mean():+.3f} ± {1.96 * gap.std(ddof=1) / np.sqrt(len(gap)):.3f}")
         out.append(line)
     return out
+
+
+if __name__ == "__main__":
+    warnings.simplefilter("ignore")
+    for each in sys.argv[2:]:
+        print(each, len(found(each, int(sys.argv[1]))), flush=True)

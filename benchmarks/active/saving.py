@@ -5,9 +5,14 @@ Four classes, 400 tasks, 60 workers: 51 whose skill is drawn from Beta(6, 3), ni
 
 from __future__ import annotations
 
+import json
+import sys
+
 import numpy as np
 
 from crowdwise.active import Settings, Stopping, simulate
+
+from .. import ROOT
 
 RUNS, TASKS, WORKERS, CLASSES, SPAMMERS, TARGET = 20, 400, 60, 4, 9, 0.95
 # (name, policy, whether workers are chosen, floor below which they are asked no more, tasks of one worker at most)
@@ -17,6 +22,7 @@ WAYS = (
     ("information, workers come at random, floor .4", "information", False, 0.4, None),
     ("information, workers are chosen, at most 160 tasks each", "information", True, 0.0, 160),
 )
+STORE = ROOT / "build" / "active-saving.json"
 FIXED = Stopping(target=1.0, fewest=10**9, cap=40)
 
 
@@ -48,9 +54,19 @@ def one(seed: int) -> dict[str, dict[str, float]]:
     return out
 
 
+def seeds(runs: int) -> list[dict[str, dict[str, float]]]:
+    """One crowd a seed; finished ones are kept between calls."""
+    done = json.loads(STORE.read_text()) if STORE.is_file() else []
+    for seed in range(len(done), runs):
+        done.append(one(seed))
+        STORE.parent.mkdir(exist_ok=True)
+        STORE.write_text(json.dumps(done))
+    return done[:runs]
+
+
 def rows(runs: int = RUNS) -> list[list[str]]:
     """Means over the seeds with 95 % intervals."""
-    found = [one(seed) for seed in range(runs)]
+    found = seeds(runs)
     out = []
     for name in found[0]:
         mine = [each[name] for each in found]
@@ -70,3 +86,7 @@ def rows(runs: int = RUNS) -> list[list[str]]:
 
 
 HEADER = ["way", "labels to 95 %", "share of fixed", "labels until all stop", "right then", "expected", "sure: right"]
+
+
+if __name__ == "__main__":
+    print(len(seeds(int(sys.argv[1]))))

@@ -41,4 +41,5 @@ EXPERIMENTS: dict[str, str] = {
     "tutorial_coin_images": "tutorial_outliers:Sheet",
     "tutorial_active": "tutorial_active:Curves",
     "tutorial_identifiability": "tutorial_identifiability:Identifiable",
+    "tutorial_fairness": "tutorial_fairness:Fairness",
 }

@@ -37,8 +37,8 @@ after. The tutorial gives curves without numbers: the claims are their order. We
     seeds: ClassVar[dict[Scale, int]] = {"smoke": 1, "small": 5, "paper": 20}
 
     def conditions(self, scale: Scale) -> Iterator[Cell]:
-        """Two sets, four pairs of rules."""
-        for data in ("dog",) if scale == "smoke" else ("dog", "web"):
+        """Two sets, four pairs of rules; in the smoke a small set."""
+        for data in ("bluebird",) if scale == "smoke" else ("dog", "web"):
             for policy in PAIRS:
                 yield {"set": data, "policy": policy}
 

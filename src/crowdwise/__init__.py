@@ -41,6 +41,14 @@ _HOMES = {
     "oracle": "scoring.oracle",
     "crowdlab": "aggregate.ensemble.crowdlab",
     "calibrate": "scoring.calibrate",
+    "estimate": "guarantee.estimate",
+    "accept": "guarantee.accept",
+    "cascade": "guarantee.cascade",
+    "draw": "guarantee.sampling",
+    "label_sets": "guarantee.sets",
+    "plan": "guarantee.plan",
+    "Certificate": "guarantee.certificate",
+    "fairness": "fair.study",
 }
 _HOMES |= dict.fromkeys(PUBLIC, "core.errors")
 # Every registered method is public under its class's name.
@@ -148,6 +156,14 @@ if TYPE_CHECKING:
     from .core.ledger import Ledger
     from .core.result import Result
     from .core.votes import Votes
+    from .fair.study import fairness
+    from .guarantee.accept import accept
+    from .guarantee.cascade import cascade
+    from .guarantee.certificate import Certificate
+    from .guarantee.estimate import estimate
+    from .guarantee.plan import plan
+    from .guarantee.sampling import draw
+    from .guarantee.sets import label_sets
     from .io.read import read, read_truth
     from .io.reading import Reading, read_all
     from .io.run_folder import Run

@@ -18,7 +18,19 @@ import crowdwise as cw
 
 from .made import parquet, zst
 
-COMMANDS = ["demo", "inspect", "aggregate", "evaluate", "compare", "methods", "show", "simulate", "workers", "report"]
+COMMANDS = [
+    "demo",
+    "inspect",
+    "aggregate",
+    "evaluate",
+    "compare",
+    "methods",
+    "show",
+    "next",
+    "simulate",
+    "workers",
+    "report",
+]
 TABLES = {"labels.csv", "workers.csv", "confusion.csv", "ledger.json"}
 STORE = {"result.json", "arrays.npz", "tasks.parquet", "workers.parquet", "classes.parquet", "votes.parquet"}
 
@@ -89,6 +101,7 @@ def test_version_and_help(works):
         ("compare", "--folds --jobs --disputed --output -o --force"),
         ("methods", "NAME --json"),
         ("show", "DIR --json"),
+        ("next", "VOTES|DIR --budget --workers --cost --load --method -m --gold --output -o --force --json"),
         ("simulate", "SCENARIO --tasks --workers --classes --labels --features --seed --output -o --force"),
     ],
 )  # fmt: skip

@@ -63,7 +63,7 @@ def test_lists_in_jsonl_and_where_none_may_stand(tmp_path):
         cw.read(bad)
     classes = write(tmp_path / "c.jsonl", '{"task": 1, "worker": "u", "label": [1, 2]}\n')
     with pytest.raises(cw.DataError, match="label holds"):
-        cw.read(classes)
+        cw.read(classes, kind="classes")
 
 
 def test_what_was_offered_in_a_column_and_in_a_file(tmp_path):

@@ -29,6 +29,7 @@ from . import (
     train,
     workers,
 )
+from .guarantee import accept, estimate, fair
 from .live import next
 from .terminal import clean
 
@@ -47,6 +48,9 @@ app.command("inspect")(inspect.inspect)
 app.command("aggregate")(aggregate.aggregate)
 app.command("evaluate")(evaluate.evaluate)
 app.command("compare")(compare.compare)
+app.command("estimate")(estimate.estimate)
+app.command("accept")(accept.accept)
+app.command("fair")(fair.fair)
 app.command("train")(train.train)
 app.command("predict")(predict.predict)
 app.command("methods")(methods.methods)

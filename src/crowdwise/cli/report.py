@@ -54,17 +54,18 @@ def report(
     grades = parse_grades(level, asked.order)
     known = asked.truth(truth, truth_columns)
     if is_run(votes, asked):
-        answers, result, history = from_folder(Path(votes), grades)
+        folder = Path(votes)
+        answers, result, history = from_folder(folder, grades)
         blind, judge = None, known if known is not None else asked.truth(gold, gold_columns)
     else:
         answers, result, blind, helped = from_file(
             votes, method, param, (gold, gold_columns), known, asked, seed, grades
         )
-        history, judge = None, helped if known is None else known
+        folder, history, judge = None, None, helped if known is None else known
     head = title or (Path(votes).resolve().name if votes != "-" else "")
     with naming(votes, gold, truth):
         write(answers, result, output, truth=judge, blind=blind, history=history, title=head,
-              made=date.today().isoformat(), force=force, **grades)  # fmt: skip
+              made=date.today().isoformat(), folder=folder, force=force, **grades)  # fmt: skip
     say(f"written to {output} ({output.stat().st_size / 1e6:.2f} MB); open it in any browser")
 
 

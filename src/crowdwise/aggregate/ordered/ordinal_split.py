@@ -61,7 +61,7 @@ class OrdinalSplit(OrderedAggregator):
             above[:, step] = found.posterior[:, 1]
             passes, settled = max(passes, found.n_iter), settled and found.converged
         # Made to fall from below and from above, and averaged: neither end of the ladder is the first.
-        low, high = np.minimum.accumulate(above, axis=1), np.maximum.accumulate(above[:, ::-1], axis=1)[:, ::-1]
+        low, high = -np.maximum.accumulate(-above, axis=1), np.maximum.accumulate(above[:, ::-1], axis=1)[:, ::-1]
         falling = (low + high) / 2
         posterior = np.maximum(falling[:, :-1] - falling[:, 1:], 0.0)
         posterior /= posterior.sum(axis=1, keepdims=True)

@@ -170,7 +170,7 @@ class Rows:
         self.bare = Bare()
         self.dropped: dict[str, int] = {}
         self.gold: dict[str, str] = {}
-        self.gold_sets: dict[str, list[str]] = {}
+        self.gold_sets: dict[str, list[str]] = {}  # of tasks with several true labels, where answers are read as sets
         self.sources: dict[str, str] = {}
 
     def __len__(self) -> int:
@@ -223,11 +223,6 @@ class Rows:
                 "keep one of them"
             )
 
-    def set_truth(self, task: str | None, labels: Sequence[str]) -> None:
-        """The set that a task is known to have; used where answers are read as sets."""
-        if task is not None:
-            self.gold_sets.setdefault(task, list(labels))
-
     def rename_workers(self, names: Mapping[str, str]) -> None:
         """Workers under other names; two that get the same name are one."""
         self.sources = {names.get(worker, worker): source for worker, source in self.sources.items()}
@@ -266,17 +261,6 @@ class Rows:
         keep = ~several if n and ask.multiple == "drop" else slice(None)
         if n and ask.multiple == "drop":
             self.drop(SEVERAL, n)
-        columns: dict[str, Any] = {}
-        for name, names in self._names.items():
-            codes = np.asarray(self._codes[name], dtype=np.int32)[keep]
-            columns[name] = pl.Series(name, list(names), dtype=pl.String).gather(codes)
-        if sets:
-            codes = np.asarray(self._codes["label"])
-            columns["label"] = lists(list(self._names["label"]), self._lists, codes[keep], several[keep])
-        for name, numbers in self._numbers.items():
-            values = np.asarray(numbers)[keep]
-            if np.isfinite(values).any():
-                columns[name] = values
         named = [task for task in self._names["task"] if task is not None and task.strip()]
         sources = pl.DataFrame({"worker": list(self.sources), "source": list(self.sources.values())})
         gold = self.gold
@@ -285,7 +269,7 @@ class Rows:
             gold = {t: as_list(s) for t, s in ({t: [label] for t, label in gold.items()} | self.gold_sets).items()}
         truths = pl.DataFrame({"task": list(gold), "label": list(gold.values())})
         return Found(
-            columns=columns,
+            columns=self._columns(keep, several if sets else None),
             dropped=self.dropped,
             notes=notes + why if ask.kind is None else notes,
             question=question,
@@ -296,3 +280,18 @@ class Rows:
             tasks=pl.Series("task", named, dtype=pl.String),
             about_tasks=self.bare.about(),
         )
+
+    def _columns(self, keep: Any, several: Any) -> dict[str, Any]:
+        """Names and numbers of the rows to keep; answers as lists where `several` says which hold more than one."""
+        columns: dict[str, Any] = {}
+        for name, names in self._names.items():
+            codes = np.asarray(self._codes[name], dtype=np.int32)[keep]
+            columns[name] = pl.Series(name, list(names), dtype=pl.String).gather(codes)
+        if several is not None:
+            codes = np.asarray(self._codes["label"])[keep]
+            columns["label"] = lists(list(self._names["label"]), self._lists, codes, several[keep])
+        for name, numbers in self._numbers.items():
+            values = np.asarray(numbers)[keep]
+            if np.isfinite(values).any():
+                columns[name] = values
+        return columns

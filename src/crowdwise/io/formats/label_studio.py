@@ -102,8 +102,8 @@ class _Export:
             for question, labels in answers.items():
                 if len(labels) == 1:
                     self._of(question).truth(task, labels[0], at)
-                else:
-                    self._of(question).set_truth(task, labels)
+                elif task is not None:
+                    self._of(question).gold_sets.setdefault(task, labels)
             return
         self.answers += 1
         worker = self._worker(annotation.get("completed_by"), at)

@@ -250,5 +250,7 @@ KIND = Kind(
         "plan": "crowdwise.active.plan:plan_classes",
         "plots": "crowdwise.plots:Plots",
         "card": "crowdwise.plots:html",
+        "verdicts": "crowdwise.guarantee.verdicts:class_verdicts",
+        "one_worker": "crowdwise.aggregate.voting.majority_vote:MajorityVote",
     },
 )

@@ -5,6 +5,8 @@ from __future__ import annotations
 import numpy as np
 import numpy.typing as npt
 
+from ..bootstrap import central
+
 F8 = npt.NDArray[np.float64]
 I8 = npt.NDArray[np.int64]
 
@@ -35,5 +37,4 @@ def kappa_interval(table: F8, resamples: int, seed: int) -> tuple[float, float] 
     found = found[np.isfinite(found)]
     if len(found) < resamples / 2:
         return None
-    low, high = np.quantile(found, [0.025, 0.975])
-    return float(low), float(high)
+    return central(found, n, 0.95)
