@@ -13,7 +13,11 @@ if TYPE_CHECKING:
 
 # What another room does: a function, or "module:function".
 Door = str | Callable[..., Any]
-BUILT_IN = {"classes": "crowdwise.kinds.classes.annotations:KIND", "numbers": "crowdwise.kinds.numbers.votes:KIND"}
+BUILT_IN = {
+    "classes": "crowdwise.kinds.classes.annotations:KIND",
+    "numbers": "crowdwise.kinds.numbers.votes:KIND",
+    "comparisons": "crowdwise.kinds.comparisons.votes:KIND",
+}
 _KINDS: dict[str, Kind] = {}
 
 
