@@ -22,6 +22,7 @@ _HOMES = {
     "Votes": "core.votes",
     "Run": "io.run_folder",
     "number_votes": "kinds.numbers.votes",
+    "comparison_votes": "kinds.comparisons.votes",
     "Result": "core.result",
     "Ledger": "core.ledger",
     "read": "io.read",
@@ -54,6 +55,14 @@ if TYPE_CHECKING:
     from .aggregate.bayes.gibbs import Gibbs
     from .aggregate.bayes.ibcc import IBCC
     from .aggregate.bayes.mean_field import MeanField
+    from .aggregate.comparisons.bradley_terry import BradleyTerry
+    from .aggregate.comparisons.crowd_bt import CrowdBT
+    from .aggregate.comparisons.davidson import Davidson
+    from .aggregate.comparisons.elo import Elo
+    from .aggregate.comparisons.noisy_bt import NoisyBT
+    from .aggregate.comparisons.rank_centrality import RankCentrality
+    from .aggregate.comparisons.tournament import Tournament
+    from .aggregate.comparisons.win_rate import WinRate
     from .aggregate.confusion.confusion_vector import ConfusionVector
     from .aggregate.confusion.dawid_skene import DawidSkene
     from .aggregate.confusion.hierarchical import Hierarchical
@@ -120,6 +129,7 @@ if TYPE_CHECKING:
     from .io.reading import Reading, read_all
     from .io.run_folder import Run
     from .kinds.classes.annotations import Annotations
+    from .kinds.comparisons.votes import comparison_votes
     from .kinds.numbers.votes import number_votes
     from .scoring import tasks
     from .scoring.calibrate import calibrate

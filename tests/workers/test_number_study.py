@@ -8,7 +8,7 @@ import pytest
 
 import crowdwise as cw
 from crowdwise.simulate.numbers.draw import number_crowd
-from crowdwise.workers.numbers.speed import speed
+from crowdwise.workers.speed import speed
 
 
 def votes_of(crowd, **more):

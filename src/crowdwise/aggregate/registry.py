@@ -14,6 +14,7 @@ from ..core import kind_table as kinds
 from ..core.errors import ParameterError
 from .cards.card import Card
 from .cards.classes import CLASSES
+from .cards.comparisons import COMPARISONS
 from .cards.learners import LEARNERS
 from .cards.numbers import NUMBERS
 
@@ -35,7 +36,11 @@ __all__ = [
 DEFAULT = "committee"
 # Methods for classes, under the name that they always had; all of them are in CARDS.
 METHODS = CLASSES
-CARDS: dict[str, Card] = {**CLASSES, **NUMBERS}
+CARDS: dict[str, Card] = {
+    **CLASSES,
+    **NUMBERS,
+    **COMPARISONS,
+}
 
 
 def learner(name: str) -> Card:

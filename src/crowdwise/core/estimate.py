@@ -60,6 +60,10 @@ class Estimate(Part):
         """What a coder must be told to read answers just as those that this rests on."""
         return {}
 
+    def tables(self) -> dict[str, pl.DataFrame]:
+        """Further tables for people, by the names of their files."""
+        return {}
+
     # What stands in the row of a task that nobody answered.
     without_labels: ClassVar[str] = "average"
 

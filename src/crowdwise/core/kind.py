@@ -37,6 +37,9 @@ class Kind:
     `fits_table(columns)` says whether what stands in several columns can be meant; `may_lack` are roles (task, worker)
     that a file of this kind need not have, and `complete(columns)` then fills them in: it returns notes, what is known
     of the tasks, and whether one worker may answer a task again.
+    With distance(answers, i, j), how far answers are apart, 0 to 1, said(votes, result), the estimates
+    as one answer a task, and known(votes, gold), codes of known tasks with their answers, a kind gets its study and its
+    comparison from workers/alike and scoring/alike.
     """
 
     name: str

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Collection, Mapping, Sequence
 
 import polars as pl
 
@@ -14,11 +14,12 @@ FALLBACK = "classes"
 
 
 def told(
-    header: Sequence[str], mapping: Mapping[str, str], asked: str | None
+    header: Sequence[str], mapping: Mapping[str, str], asked: str | None, but: Collection[str] = ()
 ) -> tuple[Kind, dict[str, str], tuple[str, ...]]:
     """The kind, the mapping with the columns that told it, and notes.
 
-    What was asked for comes first, then the roles that were named, then a column for labels, then other kinds' columns.
+    What was asked for comes first, then the roles that were named, then a column for labels (unless it is itself part
+    of another kind's answers), then other kinds' columns; kinds in `but` turned out not to fit.
     """
     if asked is not None:
         kind = kinds.get(asked)
@@ -26,11 +27,11 @@ def told(
     for name in kinds.names():
         if name != FALLBACK and any(_of(kinds.get(name), role) for role in mapping):
             return kinds.get(name), dict(mapping), ()
-    plain = {column.strip().lower().replace(" ", "_") for column in header}
-    if "label" not in mapping and not plain & set(KNOWN_AS["label"].split()):
+    labels = {c for c in header if c.strip().lower().replace(" ", "_") in KNOWN_AS["label"].split()}
+    if "label" not in mapping:
         for name in kinds.names():
-            found = None if name == FALLBACK else _told_by(kinds.get(name), header)
-            if found is not None:
+            found = None if name == FALLBACK or name in but else _told_by(kinds.get(name), header)
+            if found is not None and (not labels or (labels & set(found.values()) and len(found) > 1)):
                 kind = kinds.get(name)
                 note = f"read as {kind.people}, as the columns tell; --kind {FALLBACK} reads classes"
                 return kind, {**found, **mapping}, (note,)

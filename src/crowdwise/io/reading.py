@@ -17,7 +17,7 @@ from ..core.answers import Coder
 from ..core.errors import DataError, ParameterError
 from ..core.intake.coding import encode
 from ..core.intake.column import UnknownClasses
-from ..core.intake.columns import TAKEN, choose, values
+from ..core.intake.columns import TAKEN, candidates, choose, values
 from ..core.intake.repeats import Duplicates
 from ..core.kind import Kind
 from ..core.ledger import Ledger
@@ -123,7 +123,7 @@ def read_all(
             coder,
             tasks=found.tasks,
             workers=found.all_workers,
-            duplicates=duplicates,
+            duplicates="keep" if found.again and duplicates == "error" else duplicates,
             notes=found.notes,
             missing=missing if name != "wide" else (),
         )
@@ -193,29 +193,57 @@ def _find_long(
         mapping.setdefault("label", ask.question)
     record, wanted, chosen, notes = _columns(table, mapping, ask.kind)
     frame = table.read(list(chosen.values()))
-    guessed = ask.kind is None and record.fits is not None and not mapping.keys() & set(wanted[2:])
-    if guessed and not all(record.fits(frame[chosen[role]]) for role in wanted[2:]):  # type: ignore[misc]
-        record, wanted, chosen, notes = _columns(table, mapping, FALLBACK)  # called a score, but no number
+    out: list[str] = []  # kinds that the names of the columns told, but not what stands in them
+    while ask.kind is None and not mapping.keys() & set(record.roles) and not fitting(record, frame, chosen):
+        out.append(record.name)
+        record, wanted, chosen, notes = _columns(table, mapping, None, out)
         frame = table.read(list(chosen.values()))
     if table.decimal_comma:
-        numbers = ("time", "weight", *TAKEN, *(wanted[2:] if record.fits is not None else ()))
+        numbers = ("time", "weight", *TAKEN, *(answer_of(wanted) if record.fits is not None else ()))
         frame = with_points(frame, [chosen[role] for role in numbers if role in chosen])
     picked, more = values(frame, chosen, where, strict=mapping, missing=ask.missing, wanted=wanted)
     found = Found(picked, notes=table.notes + notes + more, decimal_comma=table.decimal_comma, kind=record.name)
-    if "gold" in chosen:
+    _complete(found, record)
+    if "gold" in chosen and "task" in chosen:
         found.gold = _gold(frame, chosen, where)
-    found.workers = facts(frame, chosen, "worker", ("source", "group"))
-    found.about_tasks = facts(frame, chosen, "task", OF_TASKS)
+    if "worker" in chosen:
+        found.workers = facts(frame, chosen, "worker", ("source", "group"))
+    if found.about_tasks is None and "task" in chosen:
+        found.about_tasks = facts(frame, chosen, "task", OF_TASKS)
     why = f"{why} with columns for {', '.join(chosen)}" if why == PLAIN else why
     return where, kind, why, chosen, found
 
 
+def _complete(found: Found, record: Kind) -> None:
+    """Tasks and workers that the file does not name, by the rule of the kind."""
+    if record.complete is not None:
+        notes, about, again = record.complete(found.columns)
+        found.notes, found.about_tasks, found.again = found.notes + notes, about, again
+
+
+def fitting(record: Kind, frame: pl.DataFrame, chosen: Mapping[str, str]) -> bool:
+    """Whether what stands in the columns of the answers can be of this kind."""
+    own = {role: frame[column] for role, column in chosen.items() if role in record.roles or role.startswith("value_")}
+    if record.fits_table is not None and not record.fits_table(own):
+        return False
+    return record.fits is None or all(record.fits(column) for column in own.values())
+
+
+def answer_of(wanted: Sequence[str]) -> list[str]:
+    """The columns of the answer among those of a vote."""
+    return [role for role in wanted if role not in ("task", "worker")]
+
+
 def _columns(
-    table: Table, mapping: Mapping[str, str], asked: str | None
+    table: Table, mapping: Mapping[str, str], asked: str | None, but: Sequence[str] = ()
 ) -> tuple[Kind, tuple[str, ...], dict[str, str], tuple[str, ...]]:
     """The kind of the answers, the roles of its columns, which column has which, and notes."""
-    record, named, notes = told(table.header, mapping, asked)
-    wanted = roles(record, named)
+    record, named, notes = told(table.header, mapping, asked, but)
+    wanted = tuple(
+        role
+        for role in roles(record, named)
+        if role not in record.may_lack or role in named or candidates(role, table.header, ("worker",))
+    )
     chosen, more = choose_columns(table, named, wanted)
     return record, wanted, chosen, notes + more
 

@@ -28,7 +28,7 @@ VOTES, LEDGER, HISTORY = "votes.parquet", "ledger.json", "history.csv"
 TABLES = ("labels.csv", "workers.csv", "confusion.csv", LEDGER)
 ABOUT = ("about_tasks.parquet", "about_workers.parquet")
 # All that a run may write; what else lies in its folder is somebody else's.
-OWN = (*TABLES, *FILES, VOTES, *ABOUT, HISTORY)
+OWN = (*TABLES, *FILES, VOTES, *ABOUT, HISTORY, "items.csv")
 # More files of the run, each written into the folder that is being filled.
 More = Callable[[Path], None]
 
@@ -81,6 +81,8 @@ class Run:
     def _write_tables(self, folder: Path) -> None:
         to_csv(self.result.to_table(), folder / "labels.csv")
         to_csv(self.result.worker_table(), folder / "workers.csv")
+        for name, table in self.result.estimate.tables().items():
+            to_csv(table, folder / name)
         if getattr(self.result.picture, "confusion", None) is not None:
             to_csv(self.result.confusion_table(), folder / "confusion.csv")
         text = json.dumps(self.ledger.to_dict(), indent=2, ensure_ascii=False) + "\n"

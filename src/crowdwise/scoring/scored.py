@@ -31,6 +31,10 @@ class Scored(ABC):
     def tables(self) -> list[Table]:
         """What else is worth a look, such as a confusion matrix."""
 
+    def headline(self) -> dict[str, float]:
+        """The few scores that methods are compared by, the first of which ranks them: more is better."""
+        return {}
+
     @abstractmethod
     def to_dict(self) -> dict[str, Any]:
         """Plain values."""

@@ -21,7 +21,7 @@ KNOWN_AS = {
     "label": "label response answer annotation vote judgment judgement category verdict choice",
 }
 # Names that are taken only where none of those above is there: a score may also be how sure somebody is, or a number.
-ALSO_KNOWN_AS = {"label": "rating score grade code value"}
+ALSO_KNOWN_AS = {"label": "rating score grade code value winner ranking"}
 TRUTH_KNOWN_AS = "truth true true_label gold gold_label ground_truth correct"
 TIME_NAMES = ("time", "timestamp", "created_at", "submitted_at")
 VOTE = ("task", "worker", "label")
@@ -97,7 +97,7 @@ def _given(role: str, column: str, header: Sequence[str], where: str) -> str:
 def _known(role: str, header: Sequence[str], where: str, wanted: Sequence[str], option: str) -> str:
     if role in header:
         return role
-    found = _candidates(role, header, wanted)
+    found = candidates(role, header, wanted)
     if len(found) == 1:
         return found[0]
     how = f"{option} {role}=NAME"
@@ -108,7 +108,7 @@ def _known(role: str, header: Sequence[str], where: str, wanted: Sequence[str], 
     raise DataError(f"{where} has no column for the {role} (columns: {quote(header, 8)}); name it: {how}")
 
 
-def _candidates(role: str, header: Sequence[str], wanted: Sequence[str]) -> list[str]:
+def candidates(role: str, header: Sequence[str], wanted: Sequence[str]) -> list[str]:
     """The columns that may be meant: by our own name, by the well-known names, by the lesser-known ones."""
     tiers = [role, KNOWN_AS.get(role, role), ALSO_KNOWN_AS.get(role, "")]
     if role == "label" and "worker" not in wanted:

@@ -7,17 +7,10 @@ from typing import Any
 import numpy as np
 
 from ...core.votes import Votes
-from ...maths.comparisons.rows import LEFT, TIE, PairRows
+from ...maths.comparisons.rows import LEFT, TIE
 from ..describe import common
 from .answers import Comparisons
-
-
-def rows_of(votes: Votes[Comparisons]) -> PairRows:
-    """The rows as the maths takes them."""
-    said = votes.answers
-    return PairRows(
-        said.left, said.right, said.outcome, votes.worker, votes.weight, len(said.items), votes.n_workers
-    )
+from .rows import rows_of
 
 
 def describe(votes: Votes[Comparisons]) -> dict[str, Any]:

@@ -70,7 +70,12 @@ KIND = Kind(
         "show": "crowdwise.scoring.comparisons.shown:show",
         "inspect": "crowdwise.scoring.comparisons.shown:inspect",
         "truth": "crowdwise.scoring.comparisons.truth:read_truth",
-        "compare": "crowdwise.scoring.comparisons.compare:compare",
+        "compare": "crowdwise.scoring.alike.compare:compare_alike",
+        "distance": "crowdwise.kinds.comparisons.distance:distance",
+        "said": "crowdwise.aggregate.comparisons.gold:said",
+        "known": "crowdwise.aggregate.comparisons.gold:known",
+        "study": "crowdwise.workers.comparisons.study:study_comparisons",
+        "flags": "crowdwise.workers.comparisons.study:flag_comparisons",
         "evaluate": "crowdwise.scoring.comparisons.evaluate:evaluate",
     },
 )

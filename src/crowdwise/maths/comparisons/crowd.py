@@ -12,6 +12,7 @@ import numpy.typing as npt
 
 from .ridge import ridge
 from .rows import PairRows
+from .uncertainty import Block, Cross, blocks
 
 F8 = npt.NDArray[np.float64]
 # Rows from which compiled code pays for its loading.
@@ -69,3 +70,17 @@ class CrowdObjective:
         gw = np.bincount(rows.worker, turn * lean, rows.n_workers)
         hw = np.bincount(rows.worker, info * lean**2, rows.n_workers)
         return value, gs, hs, gw, hw
+
+    def blocks(self, x: F8) -> list[Block]:
+        """The covariance of the scores, reliabilities estimated beside them."""
+        rows, k = self.rows, self.rows.n_items
+        eta = 1 / (1 + np.exp(-np.clip(x[k:], -30.0, 30.0)))
+        if self.known is not None:
+            eta = np.where(self.known, 1.0, eta)
+        d, e = x[rows.left] - x[rows.right], eta[rows.worker]
+        s = np.exp(-np.logaddexp(0.0, -d))
+        p = np.clip(e * s + (1 - e) * (1 - s), 1e-12, 1 - 1e-12)
+        slope, lean = (2 * e - 1) * s * (1 - s), (2 * s - 1) * e * (1 - e)
+        scale = rows.weights / (p * (1 - p))
+        own = np.bincount(rows.worker, scale * lean**2, rows.n_workers) + (self.a + self.b) * eta * (1 - eta)
+        return blocks(rows, scale * slope**2, self.strength, [Cross(scale * slope * lean, own)])

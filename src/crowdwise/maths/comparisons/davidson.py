@@ -16,6 +16,7 @@ import numpy.typing as npt
 from .crowd import COMPILED
 from .ridge import ridge
 from .rows import LEFT, TIE, PairRows
+from .uncertainty import Block, Cross, blocks
 
 F8 = npt.NDArray[np.float64]
 
@@ -109,3 +110,20 @@ class DavidsonObjective:
         for j, each in enumerate((ga * d / 2, ia * d**2 / 4, ga / 2, ia / 4, tied, w * p[:, 2] * (1 - p[:, 2]))):
             by_worker[:, j] = np.bincount(who, each, rows.n_workers)
         return value, by_item, by_worker
+
+    def blocks(self, x: F8) -> list[Block]:
+        """The covariance of the scores, slopes and positions estimated beside them."""
+        rows = self.rows
+        score, b, c, t, _, _ = self.parts(x)
+        d, who = score[rows.left] - score[rows.right], rows.worker
+        a = (b[who] * d + c[who]) / 2
+        top = np.maximum(np.abs(a), t[who])
+        up, down, tie = np.exp(a - top), np.exp(-a - top), np.exp(t[who] - top)
+        p, q = up / (up + down + tie), down / (up + down + tie)
+        info = rows.weights * (p + q - (p - q) ** 2) / 4
+        cross = []
+        for sd, lean in ((self.slope, d), (self.position, np.ones_like(d))):
+            if sd > 0:
+                own = np.bincount(who, info * lean**2, rows.n_workers) + 1 / sd**2
+                cross.append(Cross(info * b[who] * lean, own))
+        return blocks(rows, info * b[who] ** 2, self.strength, cross)

@@ -7,6 +7,8 @@ from dataclasses import dataclass, field
 import numpy as np
 import numpy.typing as npt
 
+from .uncertainty import Block
+
 F8 = npt.NDArray[np.float64]
 
 
@@ -16,12 +18,11 @@ class PairFit:
 
     P(left wins) and P(tie) of a pair, asked of nobody in particular, follow from the scores and `tie_level`, the
     strength of a tie beside two equal items (-inf: there are no ties).
-    `covariance` of the scores is full, or only its diagonal where there are too many items; None where the method does
-    not know it.
+    `blocks` hold the covariance of the scores, island by island; None where the method does not know it.
     """
 
     score: F8
-    covariance: F8 | None = None
+    blocks: list[Block] | None = None
     reliability: F8 | None = None
     slope: F8 | None = None
     position: F8 | None = None

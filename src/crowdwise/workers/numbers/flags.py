@@ -14,8 +14,8 @@ from ...maths.numbers.picture.copying import Copying
 from ...maths.numbers.picture.quality import LEAST, Quality
 from ...maths.numbers.rows import Rows
 from ..flags import Flag, examples
+from ..speed import Speed
 from ..wording import amounts, number, said
-from .speed import Speed
 
 F8 = npt.NDArray[np.float64]
 

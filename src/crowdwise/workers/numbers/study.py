@@ -25,10 +25,10 @@ from ..coefficient import Coefficient
 from ..flags import Flag
 from ..ranking import best_and_worst
 from ..short import bar
+from ..speed import Speed, speed
 from ..studied import Studied
 from ..wording import amount, amounts, number
 from .flags import NUMBER_FLAGS, number_flags
-from .speed import Speed, speed
 
 F8 = npt.NDArray[np.float64]
 

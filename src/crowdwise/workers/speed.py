@@ -8,8 +8,8 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
-from ...core.votes import Votes
-from ..timing import in_time
+from ..core.votes import Votes
+from .timing import in_time
 
 F8 = npt.NDArray[np.float64]
 I8 = npt.NDArray[np.int64]

@@ -1,0 +1,1 @@
+"""Answers of any kind, by how far two of them are apart."""

@@ -1,0 +1,1 @@
+"""Methods side by side for any kind of answers that has a distance."""

@@ -1,0 +1,1 @@
+"""The workers of any kind of answers that has a distance."""
