@@ -10,6 +10,7 @@
 
 from .assignment import Assignment, Dense, HeavyTailed, MissingAtRandom, PerTask, Regular
 from .attacks import Adversary, Colluder, Constant, Copier, Guesser
+from .comparisons.scenarios import COMPARISON_SCENARIOS, PlantedComparisons
 from .draw import crowd
 from .groups import (
     ClassCoins,
@@ -24,10 +25,12 @@ from .groups import (
 )
 from .numbers.scenarios import NUMBER_SCENARIOS, NumberScenario, PlantedNumbers
 from .planted import Crowd
-from .scenarios import SCENARIOS, Scenario, scenario
+from .scenarios import OTHER_SCENARIOS, SCENARIOS, Scenario, scenario
 
 __all__ = [
+    "COMPARISON_SCENARIOS",
     "NUMBER_SCENARIOS",
+    "OTHER_SCENARIOS",
     "SCENARIOS",
     "Adversary",
     "Assignment",
@@ -48,6 +51,7 @@ __all__ = [
     "OneCoin",
     "PairwiseFlipper",
     "PerTask",
+    "PlantedComparisons",
     "PlantedNumbers",
     "Regular",
     "Scenario",

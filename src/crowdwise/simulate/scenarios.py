@@ -14,7 +14,8 @@ from .assignment import Assignment, HeavyTailed, MissingAtRandom, PerTask, Regul
 from .attacks import Adversary, Colluder, Constant, Copier, Guesser
 from .draw import crowd
 from .groups import ClassCoins, DirichletConfusion, Group, HammerSpammer, OneCoin, PairwiseFlipper, TwoCoin
-from .numbers.scenarios import NUMBER_SCENARIOS, NumberScenario
+from .comparisons.scenarios import COMPARISON_SCENARIOS
+from .numbers.scenarios import NUMBER_SCENARIOS
 from .planted import Crowd
 
 
@@ -139,6 +140,13 @@ SCENARIOS: dict[str, Scenario] = {
 }
 
 
+# Of kinds other than classes.
+OTHER_SCENARIOS: dict[str, Any] = {
+    **NUMBER_SCENARIOS,
+    **COMPARISON_SCENARIOS,
+}
+
+
 def scenario(
     name: str,
     *,
@@ -151,12 +159,12 @@ def scenario(
 ) -> Any:
     """A ready-made crowd by name: a `Crowd` of classes (4 unless said) or `PlantedNumbers`.
 
-    `SCENARIOS` and `NUMBER_SCENARIOS` say what each is.
+    `SCENARIOS` and, of other kinds than classes, `OTHER_SCENARIOS` say what each is.
 
     >>> scenario("copiers", tasks=50, workers=9, classes=3, seed=1).worker_table()["copies"].n_unique()
     2
     """
-    known: dict[str, Scenario | NumberScenario] = {**SCENARIOS, **NUMBER_SCENARIOS}
+    known: dict[str, Any] = {**SCENARIOS, **OTHER_SCENARIOS}
     if name not in known:
         close = get_close_matches(str(name), known, n=1)
         hint = f"did you mean {close[0]}?" if close else f"there are {', '.join(known)}"

@@ -77,5 +77,6 @@ KIND = Kind(
         "study": "crowdwise.workers.comparisons.study:study_comparisons",
         "flags": "crowdwise.workers.comparisons.study:flag_comparisons",
         "evaluate": "crowdwise.scoring.comparisons.evaluate:evaluate",
+        "page": "crowdwise.report.comparisons.page:comparison_page",
     },
 )
