@@ -192,12 +192,12 @@ def _find_long(
     if ask.question is not None:
         mapping.setdefault("label", ask.question)
     record, wanted, chosen, notes = _columns(table, mapping, ask.kind)
-    frame = table.read(list(chosen.values()))
+    frame = _read(table, chosen, wanted)
     out: list[str] = []  # kinds that the names of the columns told, but not what stands in them
     while ask.kind is None and not mapping.keys() & set(record.roles) and not fitting(record, frame, chosen):
         out.append(record.name)
         record, wanted, chosen, notes = _columns(table, mapping, None, out)
-        frame = table.read(list(chosen.values()))
+        frame = _read(table, chosen, wanted)
     if table.decimal_comma:
         numbers = ("time", "weight", *TAKEN, *(answer_of(wanted) if record.fits is not None else ()))
         frame = with_points(frame, [chosen[role] for role in numbers if role in chosen])
@@ -212,6 +212,12 @@ def _find_long(
         found.about_tasks = facts(frame, chosen, "task", OF_TASKS)
     why = f"{why} with columns for {', '.join(chosen)}" if why == PLAIN else why
     return where, kind, why, chosen, found
+
+
+def _read(table: Table, chosen: Mapping[str, str], wanted: Sequence[str]) -> pl.DataFrame:
+    """The chosen columns; those of the answer may hold lists, unless a class is meant."""
+    columns, own = list(chosen.values()), [chosen[role] for role in answer_of(wanted) if role != "label"]
+    return table.read(columns) if table.with_lists is None else table.with_lists(columns, own)
 
 
 def _complete(found: Found, record: Kind) -> None:

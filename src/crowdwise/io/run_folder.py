@@ -136,6 +136,16 @@ def load_votes(folder: Path, result: Result) -> Any:
         raise DataError(f"{printable(str(folder / VOTES))} is damaged ({error})") from error
 
 
+def saved_about(folder: Path) -> pl.DataFrame | None:
+    """What a run folder tells of its tasks besides their answers."""
+    from .parquet import open_parquet
+
+    if not (folder / ABOUT[0]).is_file():
+        return None
+    table = open_parquet(folder / ABOUT[0], ABOUT[0])
+    return table.read(table.header)
+
+
 def _with_about(votes: Votes[Any], folder: Path) -> Votes[Any]:
     from .parquet import open_parquet
 

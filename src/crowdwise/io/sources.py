@@ -59,7 +59,8 @@ class Table:
 
     `told` holds what to know of the file; reading may add to it. `all_names` looks through the whole file for names
     that the header, taken from its beginning, may lack. `decimal_comma`: whether 3,5 may be a number in it.
-    `schema` is what a Parquet file says of its columns; those of text files are text.
+    `schema` is what a Parquet file says of its columns; those of text files are text. `with_lists(columns, lists)`
+    reads lists as JSON in some of the columns, where a format has lists and `read` refuses them.
     """
 
     where: str
@@ -70,6 +71,7 @@ class Table:
     all_names: Callable[[], list[str]] | None = None
     decimal_comma: bool = False
     schema: Mapping[str, pl.DataType] = field(default_factory=dict)
+    with_lists: Callable[[Sequence[str], Sequence[str]], pl.DataFrame] | None = None
 
     @property
     def notes(self) -> tuple[str, ...]:

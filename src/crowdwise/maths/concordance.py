@@ -53,9 +53,7 @@ def concordance(score: F8, truth: F8, group: I8, resamples: int = 0, seed: int =
     ends = [(NOTHING, NOTHING)] * 2
     if resamples:
         ends = [_ends(each) for each in _read(draws)]
-    return Concordance(
-        (float(tau[0]), *ends[0]), _mean_rho(rhos), (float(right[0]), *ends[1]), int(sums[1] / 2)
-    )
+    return Concordance((float(tau[0]), *ends[0]), _mean_rho(rhos), (float(right[0]), *ends[1]), int(sums[1] / 2))
 
 
 def _tables(score: F8, truth: F8) -> tuple[F8, F8, F8, F8]:
@@ -73,7 +71,9 @@ def _read(sums: F8) -> tuple[F8, F8]:
 
 def _ends(draws: F8) -> tuple[float, float]:
     known = draws[np.isfinite(draws)]
-    return (NOTHING, NOTHING) if len(known) < 20 else (float(np.quantile(known, 0.025)), float(np.quantile(known, 0.975)))
+    return (
+        (NOTHING, NOTHING) if len(known) < 20 else (float(np.quantile(known, 0.025)), float(np.quantile(known, 0.975)))
+    )
 
 
 def _spearman(score: F8, truth: F8) -> float:

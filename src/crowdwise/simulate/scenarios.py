@@ -12,9 +12,9 @@ from ..core.params import Count, Whole, check_given
 from ..core.rules import AtLeast
 from .assignment import Assignment, HeavyTailed, MissingAtRandom, PerTask, Regular
 from .attacks import Adversary, Colluder, Constant, Copier, Guesser
+from .comparisons.scenarios import COMPARISON_SCENARIOS
 from .draw import crowd
 from .groups import ClassCoins, DirichletConfusion, Group, HammerSpammer, OneCoin, PairwiseFlipper, TwoCoin
-from .comparisons.scenarios import COMPARISON_SCENARIOS
 from .numbers.scenarios import NUMBER_SCENARIOS
 from .planted import Crowd
 

@@ -120,9 +120,20 @@ class ComparisonAggregator(Method):
         half = float(norm.ppf((1 + self.level) / 2)) * se
         counts = np.bincount(np.concatenate([rows.left, rows.right]), minlength=rows.n_items)
         return ComparisonEstimate(
-            fit.score, se, fit.score - half, fit.score + half, *place, rows.component, counts.astype(np.int64),
-            left, right, chance, votes.answers.items,
-        )  # fmt: skip
+            score=fit.score,
+            se=se,
+            score_low=fit.score - half,
+            score_high=fit.score + half,
+            rank_low=place[0],
+            rank_high=place[1],
+            group=place[2],
+            component=rows.component,
+            n_asked=counts.astype(np.int64),
+            left=left,
+            right=right,
+            chance=chance,
+            items=votes.answers.items,
+        )
 
 
 def _with_gold(rows: PairRows, votes: Votes[Comparisons], known: Any) -> PairRows:
@@ -176,9 +187,11 @@ def as_comparisons(votes: Any) -> Votes[Comparisons]:
     frame: pl.DataFrame = to_polars(votes)
     found = told_by(frame.columns)
     if found is None:
-        raise DataError(f"a table of comparisons needs the columns left, right, winner; it has {', '.join(frame.columns)}")
-    named = {role: frame[column] for role, column in found.items()}
-    more = {name: frame[name] for name in ("task", "worker", "weight") if name in frame.columns}
+        raise DataError(
+            f"a table of comparisons needs the columns left, right, winner; it has {', '.join(frame.columns)}"
+        )
+    named: dict[str, Any] = {role: frame[column] for role, column in found.items()}
+    more: dict[str, Any] = {name: frame[name] for name in ("task", "worker", "weight") if name in frame.columns}
     if "chosen" in named:
         named["left"], named["right"] = named.pop("chosen"), named.pop("rejected")
         named["winner"] = pl.Series(["left"] * len(frame))

@@ -60,8 +60,8 @@ def pair_gold(gold: Any, votes: Votes[Comparisons]) -> PairGold | None:
     if (found < 0).any():
         row = int(np.flatnonzero(found < 0)[0])
         raise DataError(
-            f"the truth of task {quote([votes.tasks[int(at[row])]])} is {quote([table['label'][int(rows[row])]])}, neither "
-            "left, right or tie nor one of its items"
+            f"the truth of task {quote([votes.tasks[int(at[row])]])} is {quote([table['label'][int(rows[row])]])}, "
+            "neither left, right or tie nor one of its items"
         )
     out = np.full(votes.n_tasks, -1, dtype=np.int8)
     out[at] = found

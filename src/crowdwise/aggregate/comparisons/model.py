@@ -43,7 +43,9 @@ class ComparisonModel(Model[Votes[Comparisons]]):
     def row_loglik(self, votes: Votes[Comparisons]) -> F8:
         """Log-likelihood of each answer under the scores and its worker's reliability; of a tie under the crowd's."""
         said = votes.answers
-        p = outcome(self.score, said.left.astype(np.int64), said.right.astype(np.int64), self.tie_level, self.tie_spread)
+        p = outcome(
+            self.score, said.left.astype(np.int64), said.right.astype(np.int64), self.tie_level, self.tie_spread
+        )
         e = self.reliability[votes.worker]
         e = np.where(np.isnan(e), np.nanmean(self.reliability) if np.isfinite(self.reliability).any() else 0.5, e)
         side = np.where(said.outcome == 1, 1, 0)
@@ -55,12 +57,15 @@ class ComparisonModel(Model[Votes[Comparisons]]):
 def model_of(result: Result) -> ComparisonModel:
     """The model behind a result."""
     estimate, picture = result.estimate, result.picture
-    assert isinstance(estimate, ComparisonEstimate) and isinstance(picture, ComparisonWorkers)
+    assert isinstance(estimate, ComparisonEstimate)
+    assert isinstance(picture, ComparisonWorkers)
     level, spread = result.extra.get("tie_level"), result.extra.get("tie_spread", 0.0)
     for value in (level, spread):
         if value is not None and (isinstance(value, bool) or not isinstance(value, int | float)):
             raise DataError("what the method has learnt is damaged (the rate of ties is no number)")
-    return ComparisonModel(estimate.score, -np.inf if level is None else float(level), float(spread), picture.reliability)
+    return ComparisonModel(
+        estimate.score, -np.inf if level is None else float(level), float(spread), picture.reliability
+    )
 
 
 def infer(result: Result, votes: Votes[Comparisons], unknown_workers: Policy) -> Result:

@@ -29,19 +29,20 @@ def open_jsonl(source: Source, where: str) -> Table:
     def all_names() -> list[str]:
         return _keys(lines(data, where), where)
 
-    def read(columns: Sequence[str]) -> pl.DataFrame:
+    def read(columns: Sequence[str], lists: Sequence[str] = ()) -> pl.DataFrame:
         schema = dict.fromkeys(columns, pl.String)
         n_lines, text = _survey(data, where)
         try:
             frame = pl.scan_ndjson(text, schema=schema).collect()
         except FAULTS as error:
             raise _fault(text, where, schema, error) from None
-        _refuse_nested(frame, text, where)
+        _refuse_nested(frame, text, where, lists)
         # polars skips blank lines; as rows of nulls the ledger counts them.
         blank = n_lines - len(frame)
         return pl.concat([frame, frame.clear(blank)]) if blank > 0 else frame
 
-    return Table(where, "jsonl", _keys(islice(lines(data, where), FIRST), where), read, list(notes), all_names)
+    header = _keys(islice(lines(data, where), FIRST), where)
+    return Table(where, "jsonl", header, read, list(notes), all_names, with_lists=read)
 
 
 def _survey(source: Source, where: str) -> tuple[int, Source]:
@@ -114,7 +115,8 @@ def _refusal(block: list[bytes], schema: dict[str, Any]) -> str | None:
     return None
 
 
-def _refuse_nested(frame: pl.DataFrame, source: Source, where: str) -> None:
+def _refuse_nested(frame: pl.DataFrame, source: Source, where: str, lists: Sequence[str] = ()) -> None:
+    """Values that are no plain ones; in the columns `lists` a list may stand."""
     suspects = [name for name in frame.columns if bool(frame[name].str.contains(r"^[\[{]").any())]
     if not suspects:
         return
@@ -122,7 +124,7 @@ def _refuse_nested(frame: pl.DataFrame, source: Source, where: str) -> None:
     raw = pl.scan_lines(source, name="line", row_index_name="row", row_index_offset=1)
     for row, line in raw.filter(pl.col("line").str.contains(rf"(?:{keys})\s*:\s*[\[{{]")).collect().iter_rows():
         for name, value in _object(line.encode(), row, where).items():
-            if name in suspects and isinstance(value, list | dict):
+            if name in suspects and isinstance(value, dict if name in lists else list | dict):
                 raise DataError(
                     f"{where}, line {row}: {name} holds {json.dumps(value)[:40]}; plain text or a number is needed"
                 )

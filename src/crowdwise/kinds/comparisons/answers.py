@@ -50,7 +50,9 @@ class Comparisons(Answers):
     @property
     def winner(self) -> Codes:
         """The item that wins each row, -1 of a tie."""
-        return np.where(self.outcome == LEFT, self.left, np.where(self.outcome == RIGHT, self.right, -1)).astype(np.int32)
+        return np.where(self.outcome == LEFT, self.left, np.where(self.outcome == RIGHT, self.right, -1)).astype(
+            np.int32
+        )
 
     def take(self, rows: npt.NDArray[Any]) -> Self:
         """The answers of these rows."""
@@ -138,7 +140,7 @@ class ComparisonCoder(Coder):
         self._outcome(keep)
         alone = self.both.codes[: self.size] == self.both.codes[self.size :]
         dropped[SELF] = int((keep & alone).sum())
-        return ~alone
+        return np.asarray(~alone)
 
     def finish(self) -> Comparisons:
         """The answers; without sides (chosen, rejected) the item that comes first by name stands left."""
@@ -172,16 +174,18 @@ class ComparisonCoder(Coder):
             row = int(np.flatnonzero(bad)[0])
             more = f" (and {int(bad.sum()) - 1:,} rows more)" if bad.sum() > 1 else ""
             raise DataError(
-                f"row {row + 1}: the winner is {quote([text[row]])}, neither left, right or tie nor one of the two items"
-                f"{more}; correct it, name it with --missing, or read classes with --kind classes"
+                f"row {row + 1}: the winner is {quote([text[row]])}, neither left, right or tie nor one of the two "
+                f"items{more}; correct it, name it with --missing, or read classes with --kind classes"
             )
         return np.maximum(outcome, 0).astype(np.int8)
 
 
 def fits(columns: dict[str, pl.Series]) -> bool:
-    """Whether what stands in the columns are comparisons: most winners are a side, a tie or one of the two items."""
-    if "winner" not in columns:
-        return "chosen" in columns
+    """Whether what stands in the columns are comparisons: most winners are a side, a tie or one of the two items.
+
+    A column that is called winner leaves no doubt."""
+    if "winner" not in columns or columns["winner"].name.strip().lower() == "winner":
+        return "winner" in columns or "chosen" in columns
     frame = pl.DataFrame({name: as_text(columns[name]) for name in ("left", "right", "winner")}).drop_nulls().head(5000)
     if not len(frame):
         return False

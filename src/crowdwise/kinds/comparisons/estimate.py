@@ -65,7 +65,7 @@ class ComparisonEstimate(Estimate):
         assert names is not None
         own = {name: arrays[name] for name in cls.rules}
         for side in ("left", "right"):
-            if own[side].size and not (-1 <= own[side].min() and own[side].max() < len(names)):
+            if own[side].size and not (own[side].min() >= -1 and own[side].max() < len(names)):
                 raise ValueError(f"{side} names items that are not there")
         if own["chance"].shape[1:] != (3,):
             raise ValueError("chance has not three columns")
@@ -77,7 +77,9 @@ class ComparisonEstimate(Estimate):
     @property
     def outcome(self) -> npt.NDArray[np.int8]:
         """The likeliest outcome of each task: 0 left, 1 right, 2 tie; a tie also where both are as likely."""
-        side = np.where(np.isclose(self.chance[:, 0], self.chance[:, 1], atol=1e-12), 2, self.chance[:, :2].argmax(axis=1))
+        side = np.where(
+            np.isclose(self.chance[:, 0], self.chance[:, 1], atol=1e-12), 2, self.chance[:, :2].argmax(axis=1)
+        )
         return np.where(self.chance[:, 2] > self.chance[:, :2].max(axis=1), 2, side).astype(np.int8)
 
     def answers(self) -> Comparisons:

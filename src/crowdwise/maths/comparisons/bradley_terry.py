@@ -9,10 +9,11 @@ import numpy as np
 import numpy.typing as npt
 
 from .fit import PairFit
-from .rows import PairRows
+from .rows import PairRows, total
 from .uncertainty import blocks
 
 F8 = npt.NDArray[np.float64]
+I8 = npt.NDArray[np.int64]
 # Systems of more items are solved by conjugate gradients.
 DENSE = 1500
 
@@ -26,7 +27,7 @@ def bradley_terry(rows: PairRows, strength: float, max_iter: int, tol: float) ->
     while len(trace) <= max_iter and not converged:
         s = np.exp(-np.logaddexp(0.0, score[two] - score[one]))
         turn = won * (1 - s) - lost * s
-        gradient = np.bincount(one, turn, rows.n_items) - np.bincount(two, turn, rows.n_items) - strength * score
+        gradient = total(one, turn, rows.n_items) - total(two, turn, rows.n_items) - strength * score
         way = _solved(one, two, (won + lost) * s * (1 - s), strength, gradient)
         step = 1.0
         while step > 1e-6 and _value(score + step * way, one, two, won, lost, strength) < value:
@@ -44,8 +45,8 @@ def bradley_terry(rows: PairRows, strength: float, max_iter: int, tol: float) ->
     return PairFit(score, found, trace=np.array(trace), n_iter=len(trace) - 1, converged=converged)
 
 
-def _value(score: F8, one: F8, two: F8, won: F8, lost: F8, strength: float) -> float:  # type: ignore[type-var]
-    d = score[one] - score[two]  # type: ignore[index]
+def _value(score: F8, one: I8, two: I8, won: F8, lost: F8, strength: float) -> float:
+    d = score[one] - score[two]
     likely = -(won @ np.logaddexp(0.0, -d)) - lost @ np.logaddexp(0.0, d)
     return float(likely) - 0.5 * strength * float(score @ score)
 
@@ -53,12 +54,12 @@ def _value(score: F8, one: F8, two: F8, won: F8, lost: F8, strength: float) -> f
 def _solved(one: npt.NDArray[np.int64], two: npt.NDArray[np.int64], weight: F8, ridge: float, target: F8) -> F8:
     """(Laplacian of the weights + ridge) x = target."""
     k = len(target)
-    diagonal = np.bincount(one, weight, k) + np.bincount(two, weight, k) + ridge
+    diagonal = total(one, weight, k) + total(two, weight, k) + ridge
     if k <= DENSE:
-        full = np.diag(diagonal)
-        np.add.at(full, (one, two), -weight)
-        np.add.at(full, (two, one), -weight)
-        return np.asarray(np.linalg.solve(full, target))
+        dense = np.diag(diagonal)
+        np.add.at(dense, (one, two), -weight)
+        np.add.at(dense, (two, one), -weight)
+        return np.asarray(np.linalg.solve(dense, target))
     from scipy.sparse import coo_array, diags_array
     from scipy.sparse.linalg import cg
 

@@ -11,7 +11,7 @@ import numpy as np
 import numpy.typing as npt
 
 from .ridge import ridge
-from .rows import PairRows
+from .rows import PairRows, total
 from .uncertainty import Block, Cross, blocks
 
 F8 = npt.NDArray[np.float64]
@@ -64,11 +64,11 @@ class CrowdObjective:
         slope, lean = (2 * e - 1) * s * (1 - s), 2 * s - 1
         turn = w * (y / p - (1 - y) / q)
         info = w / (p * q)
-        gs = np.bincount(rows.left, turn * slope, rows.n_items) - np.bincount(rows.right, turn * slope, rows.n_items)
-        hs = np.bincount(rows.left, info * slope**2, rows.n_items)
-        hs += np.bincount(rows.right, info * slope**2, rows.n_items)
-        gw = np.bincount(rows.worker, turn * lean, rows.n_workers)
-        hw = np.bincount(rows.worker, info * lean**2, rows.n_workers)
+        gs = total(rows.left, turn * slope, rows.n_items) - total(rows.right, turn * slope, rows.n_items)
+        hs = total(rows.left, info * slope**2, rows.n_items)
+        hs += total(rows.right, info * slope**2, rows.n_items)
+        gw = total(rows.worker, turn * lean, rows.n_workers)
+        hw = total(rows.worker, info * lean**2, rows.n_workers)
         return value, gs, hs, gw, hw
 
     def blocks(self, x: F8) -> list[Block]:
@@ -82,5 +82,5 @@ class CrowdObjective:
         p = np.clip(e * s + (1 - e) * (1 - s), 1e-12, 1 - 1e-12)
         slope, lean = (2 * e - 1) * s * (1 - s), (2 * s - 1) * e * (1 - e)
         scale = rows.weights / (p * (1 - p))
-        own = np.bincount(rows.worker, scale * lean**2, rows.n_workers) + (self.a + self.b) * eta * (1 - eta)
+        own = total(rows.worker, scale * lean**2, rows.n_workers) + (self.a + self.b) * eta * (1 - eta)
         return blocks(rows, scale * slope**2, self.strength, [Cross(scale * slope * lean, own)])

@@ -15,7 +15,7 @@ import numpy.typing as npt
 
 from .crowd import COMPILED
 from .ridge import ridge
-from .rows import LEFT, TIE, PairRows
+from .rows import LEFT, TIE, PairRows, total
 from .uncertainty import Block, Cross, blocks
 
 F8 = npt.NDArray[np.float64]
@@ -49,9 +49,11 @@ class DavidsonObjective:
         k, m = self.rows.n_items, self.rows.n_workers
         x = np.zeros(k + 3 * m + 2)
         x[k : k + m] = 1.0
-        total = max(float(self.rows.weights.sum()), 1e-9)
-        share = float(self.rows.weights[self.rows.outcome == TIE].sum()) / total
-        x[k + 2 * m : k + 3 * m] = x[-1] = np.log((share + 1e-3) / (1 - share + 1e-3) * 2) if self.rows.has_ties else 0.0
+        heard = max(float(self.rows.weights.sum()), 1e-9)
+        share = float(self.rows.weights[self.rows.outcome == TIE].sum()) / heard
+        x[k + 2 * m : k + 3 * m] = x[-1] = (
+            np.log((share + 1e-3) / (1 - share + 1e-3) * 2) if self.rows.has_ties else 0.0
+        )
         return x
 
     def __call__(self, x: F8) -> tuple[float, F8, F8]:
@@ -62,7 +64,9 @@ class DavidsonObjective:
         gs, hs = by_item[:, 0] + rg, by_item[:, 1] + rh + 1e-9
         value += rv
         grads, curves, means = [gs], [hs], []
-        for j, (values, sd, middle) in enumerate(((b, self.slope, 1.0), (c, self.position, mean_c), (t, self.tie, mean_t))):
+        for j, (values, sd, middle) in enumerate(
+            ((b, self.slope, 1.0), (c, self.position, mean_c), (t, self.tie, mean_t))
+        ):
             g, h = by_worker[:, 2 * j].copy(), by_worker[:, 2 * j + 1].copy()
             off = j == 2 and not self.rows.has_ties
             if sd <= 0 or off:  # all share the mean: its gradient is theirs together
@@ -96,19 +100,19 @@ class DavidsonObjective:
         u = np.stack([(b[who] * d + c[who]) / 2, -(b[who] * d + c[who]) / 2, t[who]], axis=1)
         top = u.max(axis=1)
         p = np.exp(u - top[:, None])
-        total = p.sum(axis=1)
-        p /= total[:, None]
+        mass = p.sum(axis=1)
+        p /= mass[:, None]
         n = np.arange(len(rows))
-        value = float(w @ (u[n, rows.outcome] - top - np.log(total))) if len(rows) else 0.0
+        value = float(w @ (u[n, rows.outcome] - top - np.log(mass))) if len(rows) else 0.0
         side = np.where(rows.outcome == TIE, 0.0, np.where(rows.outcome == LEFT, 1.0, -1.0))
         ga = w * (side - (p[:, 0] - p[:, 1]))
         ia = w * (p[:, 0] + p[:, 1] - (p[:, 0] - p[:, 1]) ** 2)
         gd, hd = ga * b[who] / 2, ia * b[who] ** 2 / 4
         for j, (one, two) in enumerate(((gd, -gd), (hd, hd))):
-            by_item[:, j] = np.bincount(rows.left, one, rows.n_items) + np.bincount(rows.right, two, rows.n_items)
+            by_item[:, j] = total(rows.left, one, rows.n_items) + total(rows.right, two, rows.n_items)
         tied = w * ((rows.outcome == TIE) - p[:, 2])
         for j, each in enumerate((ga * d / 2, ia * d**2 / 4, ga / 2, ia / 4, tied, w * p[:, 2] * (1 - p[:, 2]))):
-            by_worker[:, j] = np.bincount(who, each, rows.n_workers)
+            by_worker[:, j] = total(who, each, rows.n_workers)
         return value, by_item, by_worker
 
     def blocks(self, x: F8) -> list[Block]:
@@ -124,6 +128,6 @@ class DavidsonObjective:
         cross = []
         for sd, lean in ((self.slope, d), (self.position, np.ones_like(d))):
             if sd > 0:
-                own = np.bincount(who, info * lean**2, rows.n_workers) + 1 / sd**2
+                own: F8 = total(who, info * lean**2, rows.n_workers) + 1 / sd**2
                 cross.append(Cross(info * b[who] * lean, own))
         return blocks(rows, info * b[who] ** 2, self.strength, cross)

@@ -38,7 +38,9 @@ class PairFit:
 _KNOTS, _WEIGHTS = np.polynomial.hermite_e.hermegauss(9)
 
 
-def outcome(score: F8, left: npt.NDArray[np.integer], right: npt.NDArray[np.integer], level: float, spread: float) -> F8:
+def outcome(
+    score: F8, left: npt.NDArray[np.integer], right: npt.NDArray[np.integer], level: float, spread: float
+) -> F8:
     """P(left wins, right wins, tie) of pairs for a worker who is not known: averaged over the crowd's tie rates."""
     half = (score[left] - score[right]) / 2
     out = np.zeros((len(half), 3))

@@ -14,7 +14,7 @@ import numpy as np
 import numpy.typing as npt
 
 from .ridge import ridge
-from .rows import PairRows
+from .rows import PairRows, total
 from .uncertainty import Block, Cross, blocks
 
 F8 = npt.NDArray[np.float64]
@@ -48,11 +48,11 @@ class NoisyObjective:
         w, y = rows.weights, rows.share
         turn, info = w * (y / p - (1 - y) / (1 - p)), w / (p * (1 - p))
         leans = (g * s * (1 - s), (s - r) * g * (1 - g), (1 - g) * r * (1 - r))
-        gs = np.bincount(rows.left, turn * leans[0], rows.n_items) - np.bincount(rows.right, turn * leans[0], rows.n_items)
-        hs = np.bincount(rows.left, info * leans[0] ** 2, rows.n_items)
-        hs += np.bincount(rows.right, info * leans[0] ** 2, rows.n_items)
+        gs = total(rows.left, turn * leans[0], rows.n_items) - total(rows.right, turn * leans[0], rows.n_items)
+        hs = total(rows.left, info * leans[0] ** 2, rows.n_items)
+        hs += total(rows.right, info * leans[0] ** 2, rows.n_items)
         (gg, hg), (gh, hh) = (
-            (np.bincount(rows.worker, turn * v, rows.n_workers), np.bincount(rows.worker, info * v**2, rows.n_workers))
+            (total(rows.worker, turn * v, rows.n_workers), total(rows.worker, info * v**2, rows.n_workers))
             for v in leans[1:]
         )
         rv, rg, rh = ridge(score, self.strength)
@@ -76,7 +76,7 @@ class NoisyObjective:
         p, s, r, g = self._chances(score, skill, habit)
         scale = rows.weights / (p * (1 - p))
         slope, lean = g * s * (1 - s), (s - r) * g * (1 - g)
-        own = np.bincount(rows.worker, scale * lean**2, rows.n_workers) + (self.a + self.b) * skill * (1 - skill)
+        own = total(rows.worker, scale * lean**2, rows.n_workers) + (self.a + self.b) * skill * (1 - skill)
         return blocks(rows, scale * slope**2, self.strength, [Cross(scale * slope * lean, own)])
 
     def parts(self, x: F8) -> tuple[F8, F8, F8]:

@@ -24,7 +24,7 @@ class Reliability:
 
     def below(self, limit: float) -> F8:
         """P(reliability < limit) of each worker."""
-        return np.asarray(self.density[:, GRID < limit].sum(axis=1))
+        return np.asarray(self.density[:, limit > GRID].sum(axis=1))
 
 
 def reliability(rows: PairRows, score: F8, a: float = 2.0, b: float = 1.0) -> Reliability:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 from functools import cached_property
+from typing import Any
 
 import numpy as np
 import numpy.typing as npt
@@ -11,6 +12,11 @@ import numpy.typing as npt
 F8 = npt.NDArray[np.float64]
 I4 = npt.NDArray[np.int32]
 LEFT, RIGHT, TIE = 0, 1, 2
+
+
+def total(codes: npt.NDArray[np.integer], values: npt.NDArray[Any], n: int) -> F8:
+    """Sums of the values by code."""
+    return np.asarray(np.bincount(codes, values, n), dtype=np.float64)
 
 
 @dataclass(frozen=True, eq=False)
@@ -36,7 +42,7 @@ class PairRows:
     @cached_property
     def share(self) -> F8:
         """What the left item won of each row: 1, 0, or 1/2 of a tie."""
-        return np.array([1.0, 0.0, 0.5])[self.outcome]
+        return np.asarray(np.array([1.0, 0.0, 0.5])[self.outcome])
 
     @cached_property
     def has_ties(self) -> bool:
@@ -49,15 +55,15 @@ class PairRows:
         low, high = np.minimum(self.left, self.right).astype(np.int64), np.maximum(self.left, self.right)
         key, at = np.unique(low * self.n_items + high, return_inverse=True)
         first = np.where(self.left <= self.right, self.share, 1 - self.share)
-        won = np.bincount(at, self.weights * first, len(key))
-        lost = np.bincount(at, self.weights * (1 - first), len(key))
+        won = total(at, self.weights * first, len(key))
+        lost = total(at, self.weights * (1 - first), len(key))
         return key // max(self.n_items, 1), key % max(self.n_items, 1), won, lost
 
     @cached_property
     def asked(self) -> F8:
         """Weight of the rows that an item is in."""
         both = np.concatenate([self.left, self.right])
-        return np.bincount(both, np.concatenate([self.weights, self.weights]), self.n_items)
+        return total(both, np.concatenate([self.weights, self.weights]), self.n_items)
 
     @cached_property
     def component(self) -> npt.NDArray[np.int64]:

@@ -2,10 +2,12 @@
 
 from __future__ import annotations
 
+from typing import Any
+
 import numpy as np
 import numpy.typing as npt
 
-from .rows import PairRows
+from .rows import PairRows, total
 
 F8 = npt.NDArray[np.float64]
 # Games times passes from which compiled code pays for its loading.
@@ -14,25 +16,25 @@ COMPILED = 200_000
 
 def win_rates(rows: PairRows, smoothing: float) -> F8:
     """Log-odds of the share of wins, `smoothing` wins and losses added."""
-    won = np.bincount(rows.left, rows.weights * rows.share, rows.n_items)
-    won += np.bincount(rows.right, rows.weights * (1 - rows.share), rows.n_items)
+    won = total(rows.left, rows.weights * rows.share, rows.n_items)
+    won += total(rows.right, rows.weights * (1 - rows.share), rows.n_items)
     return np.log((won + smoothing) / (rows.asked - won + smoothing))
 
 
 def elo(rows: PairRows, step: float, passes: int, order: list[npt.NDArray[np.int64]]) -> F8:
     """Game after game the winner takes `step` times the surprise from the loser, in natural logits."""
     score = np.zeros(rows.n_items)
-    play = _play
+    play: Any = _play
     if len(rows) * passes >= COMPILED:
-        from numba import njit
+        from ..kernels.comparisons_compiled import elo_pass
 
-        play = njit(cache=False)(_play)
+        play = elo_pass
     for each in order:
         play(rows.left[each], rows.right[each], rows.share[each], rows.weights[each], score, step)
     return score
 
 
-def _play(left, right, share, weight, score, step):  # type: ignore[no-untyped-def]
+def _play(left: Any, right: Any, share: F8, weight: F8, score: F8, step: float) -> None:
     for e in range(len(left)):
         i, j = left[e], right[e]
         move = step * weight[e] * (share[e] - 1 / (1 + np.exp(score[j] - score[i])))
@@ -59,7 +61,8 @@ def rank_centrality(rows: PairRows, smoothing: float, max_iter: int, tol: float)
     leaves = np.bincount(at[1], np.concatenate([scale[one] * (1 - share), scale[two] * share]), k)
     size = np.bincount(island, minlength=1)
     here = 1 / size[island]
-    for n in range(1, max_iter + 1):
+    n, gap = 0, 0.0
+    for n in range(1, max_iter + 1):  # noqa: B007
         there = walk @ here + (1 - leaves) * here
         gap = float(np.abs(there / here - 1).max(initial=0.0))
         here = there

@@ -49,12 +49,17 @@ def blocks(rows: PairRows, info: F8, ridge: F8 | float, cross: list[Cross]) -> l
     small = np.bincount(rows.component, minlength=1).max(initial=0) <= LARGEST
     for one in cross if small else []:
         both = coo_array(
-            (np.concatenate([one.both, -one.both]), (np.concatenate([i, j]), np.concatenate([rows.worker, rows.worker]))),
+            (
+                np.concatenate([one.both, -one.both]),
+                (np.concatenate([i, j]), np.concatenate([rows.worker, rows.worker])),
+            ),
             shape=(k, rows.n_workers),
         ).tocsr()
         scaled = csr_array(both.multiply(1 / np.sqrt(np.maximum(one.own, 1e-12))[None, :]))
         found = found - (scaled @ scaled.T).multiply(_same(rows.component, scaled @ scaled.T))
-    return [block for size in np.unique(np.bincount(rows.component)) for block in _of_size(found, rows.component, int(size))]
+    return [
+        block for size in np.unique(np.bincount(rows.component)) for block in _of_size(found, rows.component, int(size))
+    ]
 
 
 def _same(component: I8, like: object) -> object:
@@ -97,7 +102,7 @@ def _of_size(found: object, component: I8, size: int) -> list[Block]:
 
 def _inverted(members: I8, table: F8) -> Block:
     size = table.shape[1]
-    full = np.linalg.inv(table)
+    full: F8 = np.asarray(np.linalg.inv(table), dtype=np.float64)
     full -= full.mean(axis=1, keepdims=True)
     full -= full.mean(axis=2, keepdims=True)  # the level of an island is a convention
     variance = np.maximum(np.diagonal(full, axis1=1, axis2=2), 0.0)

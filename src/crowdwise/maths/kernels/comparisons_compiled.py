@@ -77,3 +77,13 @@ def davidson_pass(left, right, outcome, worker, weight, score, slope, position, 
         workers[m, 4] += w * ((1.0 if o == 2 else 0.0) - r)
         workers[m, 5] += w * r * (1.0 - r)
     return total
+
+
+@njit(cache=True, nogil=True, error_model="numpy")
+def elo_pass(left, right, share, weight, score, step):
+    """Game after game; the scores are changed in place."""
+    for e in range(left.size):
+        i, j = left[e], right[e]
+        move = step * weight[e] * (share[e] - 1.0 / (1.0 + exp(score[j] - score[i])))
+        score[i] += move
+        score[j] -= move

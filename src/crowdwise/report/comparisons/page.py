@@ -15,6 +15,7 @@ from ...kinds.comparisons.answers import Comparisons
 from ...kinds.comparisons.estimate import ComparisonEstimate
 from ...scoring.comparisons.evaluate import evaluate
 from ...scoring.comparisons.shown import sentences
+from ...scoring.evaluate import gold_tasks
 from ...scoring.scored import Table
 from ...workers.agreement import agreement_table
 from ...workers.comparisons.study import study_comparisons
@@ -28,15 +29,17 @@ from ..text import count, percent, shown
 from ..verdict import whom_to_talk_to
 
 ENDS, TASKS, RESAMPLES = 100, 100, 300
-_AGREEMENT = "How far answers of different workers to the same pair go together. The bar is the 95 % interval over pairs."
+_AGREEMENT = (
+    "How far answers of different workers to the same pair go together. The bar is the 95 % interval over pairs."
+)
 _HOW = (
     "A difference of 1 between two scores means that the better item wins in 73 % of the answers of a reliable worker. "
     "An item may be at any of the places that are named; all of them hold together with the chance of the level. Items "
     "of one group cannot be told from its first."
 )
 _NO_TRUTH = (
-    "Nothing is known to judge this by. --truth FILE with known pairs (left, right, winner) or known scores (item, score) "
-    "shows how right the order is."
+    "Nothing is known to judge this by. --truth FILE with known pairs (left, right, winner) or known scores (item, "
+    "score) shows how right the order is."
 )
 
 
@@ -84,7 +87,9 @@ def titles(votes: Votes[Comparisons], estimate: ComparisonEstimate, board: pl.Da
     about = votes.about_tasks
     column = None if about is None else next((c for c in ("topic", "prompt") if c in about.columns), None)
     if about is not None and column is not None:
-        key = pl.DataFrame({"task": votes.tasks.cast(pl.String), "component": estimate.component[np.maximum(estimate.left, 0)]})
+        key = pl.DataFrame(
+            {"task": votes.tasks.cast(pl.String), "component": estimate.component[np.maximum(estimate.left, 0)]}
+        )
         both = key.join(about.with_columns(pl.col("task").cast(pl.String)), on="task")
         one = both.group_by("component").agg(pl.col(column).n_unique().alias("n"), pl.col(column).first())
         names = {int(c) + 1: shown(name, 80) for c, n, name in one.iter_rows() if n == 1 and name is not None}
@@ -133,8 +138,7 @@ def _truth(result: Result, truth: Any) -> Markup:
     if truth is None:
         return fragment("comparisons/truth.html.j2", rows=[], about=_NO_TRUTH)
     try:
-        scores = evaluate(result, truth, told=None if result.gold is None else result.tasks.filter(pl.Series(result.gold)),
-                          resamples=RESAMPLES)  # fmt: skip
+        scores = evaluate(result, truth, told=gold_tasks(result), resamples=RESAMPLES)
     except CrowdwiseError as error:
         return fragment("comparisons/truth.html.j2", rows=[], about=shown(f"{error}", 300))
     what = count(scores.n, "known item" if scores.what == "items" else "known pair")

@@ -117,9 +117,7 @@ def _truth(truth: Any) -> pl.DataFrame:
     return truth_table(truth)
 
 
-def _items(
-    score: F8, group: Any, known: pl.DataFrame, at: Any, item: Any, resamples: int, seed: int
-) -> PairEvaluation:
+def _items(score: F8, group: Any, known: pl.DataFrame, at: Any, item: Any, resamples: int, seed: int) -> PairEvaluation:
     true = numbers(known["label"])
     if true is None:
         raise DataError("the truth of an item must be a number, its score: higher is better")
@@ -147,8 +145,8 @@ def _pairs(
     if (true < 0).any():
         bad = int(np.flatnonzero(true < 0)[0])
         raise DataError(
-            f"the truth of task {quote([tasks[int(rows[bad])]])} is {quote([label[bad]])}, neither left, right or tie nor "
-            "one of its items"
+            f"the truth of task {quote([tasks[int(rows[bad])]])} is {quote([label[bad]])}, neither left, right or tie "
+            "nor one of its items"
         )
     p = chance[rows]
     decided = true < 2

@@ -26,7 +26,9 @@ def leaderboard_rows(table: pl.DataFrame) -> list[Row]:
         between = f"{row['low']:.2f} – {row['high']:.2f}" if known else "–"
         places = f"{row['rank_low']} – {row['rank_high']}" if known else "–"
         group = str(row["group"]) if known else "–"
-        out.append([str(i), str(row["item"])[:60], f"{row['score']:.3f}", between, places, group, f"{row['n_asked']:,}"])
+        out.append(
+            [str(i), str(row["item"])[:60], f"{row['score']:.3f}", between, places, group, f"{row['n_asked']:,}"]
+        )
     return out
 
 
@@ -58,8 +60,8 @@ def sentences(votes: Votes[Comparisons], result: Result) -> list[str]:
     out = [_lead(first, result, "" if islands == 1 else f" of the largest component ({len(first):,} items)")]
     if islands > 1:
         out.append(
-            f"the {len(board):,} items fall into {islands:,} components that were never compared with each other: scores "
-            "and places hold within a component only"
+            f"the {len(board):,} items fall into {islands:,} components that were never compared with each other: "
+            "scores and places hold within a component only"
         )
     ties = int((votes.answers.outcome == 2).sum())
     if ties == len(votes):

@@ -35,7 +35,7 @@ def read_truth(frame: pl.DataFrame) -> pl.DataFrame | None:
     return pl.DataFrame({"task": as_text(columns["task"]), "label": label})
 
 
-def numbers(labels: pl.Series) -> np.ndarray | None:  # type: ignore[type-arg]
+def numbers(labels: pl.Series) -> np.ndarray | None:
     """Labels as numbers; None where one is none."""
     found = labels.cast(pl.String).str.strip_chars().cast(pl.Float64, strict=False)
     return None if found.null_count() else found.to_numpy()

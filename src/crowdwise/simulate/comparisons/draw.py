@@ -78,5 +78,5 @@ def comparison_crowd(
     odds = np.exp(np.stack([a, -a, tie[worker]], axis=1) - np.abs(a)[:, None])
     edges = np.cumsum(odds / odds.sum(axis=1, keepdims=True), axis=1)
     outcome = np.minimum((rng.random(len(task))[:, None] > edges).sum(axis=1), 2).astype(np.int8)
-    four = (x.astype(np.int32) for x in (task, worker, left, right))
-    return PairCrowd(*four, outcome, score, slopes, pull, tie, kind)
+    t, w, one, two = (x.astype(np.int32) for x in (task, worker, left, right))
+    return PairCrowd(t, w, one, two, outcome, score, slopes, pull, tie, kind)

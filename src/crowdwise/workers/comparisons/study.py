@@ -1,4 +1,4 @@
-"""The workers of a fit of comparisons: how far they follow the scores, whether they are reversed, guess, or have a side.
+"""The workers of a fit of comparisons: how far they follow the scores, who is reversed, guesses, or has a side.
 
 Workers are judged through the items' scores, so also those whose pairs nobody else was asked about.
 """
@@ -76,9 +76,7 @@ class PairStudy(AlikeStudy):
         ]
 
 
-def study_comparisons(
-    votes: Votes[Comparisons], result: Result, *, gold: Any = None, idle: float = 600.0
-) -> PairStudy:
+def study_comparisons(votes: Votes[Comparisons], result: Result, *, gold: Any = None, idle: float = 600.0) -> PairStudy:
     """Of comparisons. `gold` adds distances on known pairs, `idle` is the longest pause in seconds that is work."""
     parts = looked_at(votes, result, gold=gold, idle=idle)
     votes = parts["votes"]
@@ -144,8 +142,8 @@ def _judged(
 ) -> Iterator[Flag]:
     for w in np.flatnonzero(who).tolist():
         words = (
-            f"follows the better item in about {judged.mean[w]:.0%} of {int(decided[w]):,} decided answers (95 % interval "
-            f"{judged.low[w]:.0%} to {judged.high[w]:.0%}), where the usual worker does in {usual:.0%}"
+            f"follows the better item in about {judged.mean[w]:.0%} of {int(decided[w]):,} decided answers (95 % "
+            f"interval {judged.low[w]:.0%} to {judged.high[w]:.0%}), where the usual worker does in {usual:.0%}"
         )
         own = votes.task[votes.worker == w]
         yield Flag(votes.workers[w], name, probability=float(chance[w]), evidence=words, tasks=examples(votes, own),

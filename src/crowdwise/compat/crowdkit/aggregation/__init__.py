@@ -1,4 +1,4 @@
-"""The classification half of `crowdkit.aggregation`: same constructors, methods, attributes and pandas types.
+"""Classification and pairs of `crowdkit.aggregation`: same constructors, methods, attributes and pandas types.
 
 >>> import pandas as pd
 >>> votes = pd.DataFrame({"task": [1, 1, 1], "worker": [*"abc"], "label": ["x", "x", "y"]})
@@ -16,6 +16,7 @@ from .kos import KOS
 from .mace import MACE
 from .majority_vote import MajorityVote
 from .mmsr import MMSR
+from .pairwise import BradleyTerry, NoisyBradleyTerry
 from .skills import GoldMajorityVote, Wawa, ZeroBasedSkill
 
 __all__ = [
@@ -24,9 +25,11 @@ __all__ = [
     "MACE",
     "MMSR",
     "BinaryRelevance",
+    "BradleyTerry",
     "DawidSkene",
     "GoldMajorityVote",
     "MajorityVote",
+    "NoisyBradleyTerry",
     "OneCoinDawidSkene",
     "Wawa",
     "ZeroBasedSkill",
