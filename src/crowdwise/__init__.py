@@ -23,6 +23,7 @@ _HOMES = {
     "Run": "io.run_folder",
     "number_votes": "kinds.numbers.votes",
     "comparison_votes": "kinds.comparisons.votes",
+    "ranking_votes": "kinds.rankings.votes",
     "Result": "core.result",
     "Ledger": "core.ledger",
     "read": "io.read",
@@ -94,6 +95,12 @@ if TYPE_CHECKING:
     from .aggregate.numbers.spectral_regression import SpectralRegression
     from .aggregate.numbers.student import Student
     from .aggregate.numbers.trimmed_mean import TrimmedMean
+    from .aggregate.rankings.borda import Borda
+    from .aggregate.rankings.copeland import Copeland
+    from .aggregate.rankings.kemeny import Kemeny
+    from .aggregate.rankings.mallows import Mallows
+    from .aggregate.rankings.plackett_luce import PlackettLuce
+    from .aggregate.rankings.podium import Podium
     from .aggregate.registry import method
     from .aggregate.registry import names as methods
     from .aggregate.spectral.eigen_ratio import EigenRatio
@@ -131,6 +138,7 @@ if TYPE_CHECKING:
     from .kinds.classes.annotations import Annotations
     from .kinds.comparisons.votes import comparison_votes
     from .kinds.numbers.votes import number_votes
+    from .kinds.rankings.votes import ranking_votes
     from .scoring import tasks
     from .scoring.calibrate import calibrate
     from .scoring.compare import Comparison, compare

@@ -17,6 +17,7 @@ from .cards.classes import CLASSES
 from .cards.comparisons import COMPARISONS
 from .cards.learners import LEARNERS
 from .cards.numbers import NUMBERS
+from .cards.rankings import RANKINGS
 
 __all__ = [
     "CARDS",
@@ -40,6 +41,7 @@ CARDS: dict[str, Card] = {
     **CLASSES,
     **NUMBERS,
     **COMPARISONS,
+    **RANKINGS,
 }
 
 

@@ -36,7 +36,8 @@ class Kind:
     in a notebook), truth (known answers from the columns of a file).
     `fits_table(columns)` says whether what stands in several columns can be meant; `may_lack` are roles (task, worker)
     that a file of this kind need not have, and `complete(columns)` then fills them in: it returns notes, what is known
-    of the tasks, and whether one worker may answer a task again.
+    of the tasks, and whether one worker may answer a task again. `from_labels`: a column of labels that it `claims` is
+    read as this kind, with a note.
     With distance(answers, i, j), how far answers are apart, 0 to 1, said(votes, result), the estimates
     as one answer a task, and known(votes, gold), codes of known tasks with their answers, a kind gets its study and its
     comparison from workers/alike and scoring/alike.
@@ -58,6 +59,7 @@ class Kind:
     fits_table: Callable[[dict[str, pl.Series]], bool] | None = None
     complete: Callable[[dict[str, Any]], tuple[tuple[str, ...], pl.DataFrame | None, bool]] | None = None
     may_lack: tuple[str, ...] = ()
+    from_labels: bool = False
 
     @property
     def roles(self) -> tuple[str, ...]:

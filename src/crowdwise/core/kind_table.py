@@ -17,6 +17,7 @@ BUILT_IN = {
     "classes": "crowdwise.kinds.classes.annotations:KIND",
     "numbers": "crowdwise.kinds.numbers.votes:KIND",
     "comparisons": "crowdwise.kinds.comparisons.votes:KIND",
+    "rankings": "crowdwise.kinds.rankings.votes:KIND",
 }
 _KINDS: dict[str, Kind] = {}
 

@@ -38,6 +38,16 @@ def told(
     return kinds.get(FALLBACK), dict(mapping), ()
 
 
+def told_by_labels(labels: pl.Series) -> tuple[Kind | None, tuple[str, ...]]:
+    """The kind that a table's column of labels can only be, and a note; None where it holds classes."""
+    for name in kinds.names():
+        kind = kinds.get(name)
+        why = kind.claims(labels.unique()) if kind.from_labels and kind.claims is not None else ""
+        if why:
+            return kind, (f"read as {kind.people} ({why}); --kind {FALLBACK} reads classes",)
+    return None, ()
+
+
 def told_by_answers(question: str | None, answers: pl.Series) -> tuple[str, tuple[str, ...]]:
     """The kind of an export's answers (each once) to a question, and notes: by the question's name, or by what only
     one kind can be."""

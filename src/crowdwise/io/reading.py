@@ -27,7 +27,7 @@ from .formats import FORMATS as EXPORTS
 from .formats import get
 from .formats.base import OF_TASKS, Ask, Control, Found, Item, Multiple, Rejected
 from .formats.detect import PLAIN, detect
-from .kind_of_columns import FALLBACK, roles, told
+from .kind_of_columns import FALLBACK, roles, told, told_by_labels
 from .numerals import respell, with_points
 from .snorkel import read_snorkel
 from .sources import Source, open_source, printable
@@ -198,6 +198,11 @@ def _find_long(
         out.append(record.name)
         record, wanted, chosen, notes = _columns(table, mapping, None, out)
         frame = _read(table, chosen, wanted)
+    other, why_other = told_by_labels(frame[chosen["label"]]) if ask.kind is None and "label" in chosen else (None, ())
+    if other is not None:
+        own = {role: column for role, column in mapping.items() if role != "label"}
+        record, wanted, chosen, notes = _columns(table, {**own, next(iter(other.columns)): chosen["label"]}, other.name)
+        notes += why_other
     if table.decimal_comma:
         numbers = ("time", "weight", *TAKEN, *(answer_of(wanted) if record.fits is not None else ()))
         frame = with_points(frame, [chosen[role] for role in numbers if role in chosen])

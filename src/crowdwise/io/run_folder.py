@@ -81,7 +81,7 @@ class Run:
     def _write_tables(self, folder: Path) -> None:
         to_csv(self.result.to_table(), folder / "labels.csv")
         to_csv(self.result.worker_table(), folder / "workers.csv")
-        for name, table in self.result.estimate.tables().items():
+        for name, table in self.result.estimate.tables(self.result.tasks).items():
             to_csv(table, folder / name)
         if getattr(self.result.picture, "confusion", None) is not None:
             to_csv(self.result.confusion_table(), folder / "confusion.csv")

@@ -25,12 +25,14 @@ from .groups import (
 )
 from .numbers.scenarios import NUMBER_SCENARIOS, NumberScenario, PlantedNumbers
 from .planted import Crowd
+from .rankings.scenarios import RANKING_SCENARIOS, PlantedRankings
 from .scenarios import OTHER_SCENARIOS, SCENARIOS, Scenario, scenario
 
 __all__ = [
     "COMPARISON_SCENARIOS",
     "NUMBER_SCENARIOS",
     "OTHER_SCENARIOS",
+    "RANKING_SCENARIOS",
     "SCENARIOS",
     "Adversary",
     "Assignment",
@@ -53,6 +55,7 @@ __all__ = [
     "PerTask",
     "PlantedComparisons",
     "PlantedNumbers",
+    "PlantedRankings",
     "Regular",
     "Scenario",
     "Setting",

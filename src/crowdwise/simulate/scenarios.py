@@ -17,6 +17,7 @@ from .draw import crowd
 from .groups import ClassCoins, DirichletConfusion, Group, HammerSpammer, OneCoin, PairwiseFlipper, TwoCoin
 from .numbers.scenarios import NUMBER_SCENARIOS
 from .planted import Crowd
+from .rankings.scenarios import RANKING_SCENARIOS
 
 
 @dataclass(frozen=True)
@@ -144,6 +145,7 @@ SCENARIOS: dict[str, Scenario] = {
 OTHER_SCENARIOS: dict[str, Any] = {
     **NUMBER_SCENARIOS,
     **COMPARISON_SCENARIOS,
+    **RANKING_SCENARIOS,
 }
 
 

@@ -124,8 +124,9 @@ class ComparisonEstimate(Estimate):
         )
         return table.sort(["component", "score", "item"], descending=[False, True, False])
 
-    def tables(self) -> dict[str, pl.DataFrame]:
+    def tables(self, tasks: pl.Series) -> dict[str, pl.DataFrame]:
         """Further tables of a run folder."""
+        del tasks
         return {"items.csv": self.leaderboard()}
 
     without_labels: ClassVar[str] = "chance of any two items"
