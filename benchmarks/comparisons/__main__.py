@@ -88,12 +88,16 @@ def flag_section(seeds: int = 60) -> str:
             for worker, kind in planted.items():
                 if kind != "honest":
                     hits.setdefault(kind, []).append(worker in found)
-        cells = [f"{sum(hits[kind])}/{len(hits[kind])}" if kind in hits else "–" for kind in ("random", "reversed", "constant")]
+        cells = [
+            f"{sum(hits[kind])}/{len(hits[kind])}" if kind in hits else "–"
+            for kind in ("random", "reversed", "constant")
+        ]
         rows.append([label, *cells, f"{accused}/{honest}"])
         print(*rows[-1], flush=True)
     return (
-        "300 pairs, 30 workers, eight answers a pair (80 a worker), slopes spread by 0.4; flagged / planted, and honest "
-        f"workers with any flag.\n\n{figures(['crowd', 'random', 'reversed', 'one-sided', 'honest accused'], rows)}"
+        "300 pairs, 30 workers, eight answers a pair (80 a worker), slopes spread by 0.4; flagged / planted, and "
+        "honest workers with any flag.\n\n"
+        + figures(["crowd", "random", "reversed", "one-sided", "honest accused"], rows)
     )
 
 

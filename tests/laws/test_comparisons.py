@@ -122,8 +122,11 @@ def test_saving_and_loading_is_the_identity(name, tmp_path):
     assert back.result.to_table().equals(found.to_table())
     assert back.result.leaderboard().equals(found.leaderboard())
     assert back.votes.to_frame().equals(data.to_frame())
-    assert back.result.infer(back.votes).to_table().select("task", "p_left").equals(
-        found.to_table().select("task", "p_left")
+    assert (
+        back.result.infer(back.votes)
+        .to_table()
+        .select("task", "p_left")
+        .equals(found.to_table().select("task", "p_left"))
     )
 
 

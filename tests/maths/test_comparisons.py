@@ -119,7 +119,9 @@ def test_kendall_is_scipys_and_stays_within_groups():
     assert one.kendall[1] < one.kendall[0] < one.kendall[2]
     group = np.repeat([0, 1], 30)
     shifted = score + 100 * group  # levels of groups say nothing
-    assert concordance(shifted, truth, group).kendall == pytest.approx(concordance(score, truth, group).kendall, nan_ok=True)
+    assert concordance(shifted, truth, group).kendall == pytest.approx(
+        concordance(score, truth, group).kendall, nan_ok=True
+    )
 
 
 def test_a_perfect_order_has_all_pairs_right():

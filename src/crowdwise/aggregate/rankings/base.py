@@ -72,9 +72,7 @@ class RankingAggregator(Method):
         """What was chosen and why, where there was a choice."""
         return None
 
-    def result(
-        self, votes: Votes[Rankings], rows: RankRows, items: I8, fit: RankFit, gold: set[int] | None
-    ) -> Result:
+    def result(self, votes: Votes[Rankings], rows: RankRows, items: I8, fit: RankFit, gold: set[int] | None) -> Result:
         """All of it as a Result."""
         m = votes.n_workers
         close = agreement(rows, fit.score)

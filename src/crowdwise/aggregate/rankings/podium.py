@@ -16,15 +16,18 @@ from .plackett_luce import PlackettLuce
 
 # Items of a list from which one ranking tells something of its worker.
 LONG = 6
+# Choices for each item of a list from which workers may lie far apart, and from which a little: with fewer, scores are
+# known so badly that honest workers would be taken for others. Chosen in planted crowds.
+MANY, SOME, LITTLE = 4.0, 2.0, 0.3
 
 
 @dataclass(frozen=True, kw_only=True)
 class Podium(RankingAggregator):
     """`plackett_luce` where lists have six items or more, or half of the rankings come from workers who gave several;
-    else `borda`. The result says which.
+    else, and where lists were ranked too rarely, `borda`. The result says which.
 
     >>> import crowdwise as cw
-    >>> votes = cw.ranking_votes([1, 1, 1], [*"xyz"], ["a>b>c", "a>c>b", "b>a>c"])
+    >>> votes = cw.ranking_votes([1] * 4, [*"xyzu"], ["a>b>c", "a>c>b", "b>a>c", "a>b>c"])
     >>> Podium().fit(votes).extra["reason"]
     'borda, as lists are short and workers do not come back'
     """
@@ -33,12 +36,14 @@ class Podium(RankingAggregator):
 
     def solve(self, rows: RankRows, callback: Callback | None) -> RankFit:
         """See the class."""
-        method: RankingAggregator = PlackettLuce(seed=self.seed) if self._by_worker(rows) else Borda(seed=self.seed)
-        return method.solve(rows, callback)
+        if not self._by_worker(rows):
+            return Borda(seed=self.seed).solve(rows, callback)
+        spread = 1.0 if rows.choices >= MANY else LITTLE
+        return PlackettLuce(seed=self.seed, spread=spread).solve(rows, callback)
 
     def _by_worker(self, rows: RankRows) -> str:
         heard = rows.weights > 0
-        if not heard.any():
+        if not heard.any() or rows.choices < SOME:
             return ""
         if float(rows.size[heard].mean()) >= LONG:
             return "lists are long"
@@ -48,4 +53,7 @@ class Podium(RankingAggregator):
     def reason(self, rows: RankRows) -> str | None:
         """Which of the two."""
         why = self._by_worker(rows)
-        return f"plackett_luce, as {why}" if why else "borda, as lists are short and workers do not come back"
+        if not why:
+            few = "lists were ranked too rarely to tell workers apart"
+            return f"borda, as {few if rows.choices < SOME else 'lists are short and workers do not come back'}"
+        return f"plackett_luce, as {why}" + ("" if rows.choices >= MANY else "; workers are held together (spread 0.3)")

@@ -153,7 +153,9 @@ class RankingCoder(Coder):
         items = every.unique().sort() if self.given is None else self.given
         codes, there = lookup(items, every) if len(items) else (np.empty(0, np.int32), np.empty(0, bool))
         if not there.all():
-            raise DataError(f"items {quote(every.filter(~pl.Series(there)).unique().sort())} are not among the given ones")
+            raise DataError(
+                f"items {quote(every.filter(~pl.Series(there)).unique().sort())} are not among the given ones"
+            )
         level = np.array([i for g, _ in known for i, place in enumerate(g) for _ in place], dtype=np.int32)
         size = np.array([sum(map(len, g)) for g, _ in known] or [0], dtype=np.int64)
         offset = np.concatenate([[0], np.cumsum(size)])

@@ -116,7 +116,8 @@ class RankingEstimate(Estimate):
             }
         )
         order = np.lexsort((self.place, self.entry_task))
-        return table[order.tolist()]
+        ordered: pl.DataFrame = table[order.tolist()]
+        return ordered
 
     def tables(self, tasks: pl.Series) -> dict[str, pl.DataFrame]:
         """Further tables of a run folder."""
@@ -143,7 +144,11 @@ class RankingEstimate(Estimate):
     def summary(self) -> str:
         """How many lists of how many items."""
         n = np.bincount(self.entry_task, minlength=max(len(self), 1))
-        return f"{int((n > 0).sum()):,} lists of {int(n[n > 0].min(initial=0))} to {int(n.max(initial=0))} items"
+        n = n[n > 0]
+        if not len(n):
+            return "no lists"
+        size = f"{n.min()}" if n.min() == n.max() else f"{n.min()} to {n.max()}"
+        return f"{len(n):,} list{'s' * (len(n) != 1)} of {size} items"
 
 
 @dataclass(frozen=True, eq=False)

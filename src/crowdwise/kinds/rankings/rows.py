@@ -33,7 +33,9 @@ def rows_of(votes: Votes[Rankings]) -> tuple[RankRows, I8]:
     last = np.take_along_axis(levels, np.maximum(size - 1, 0)[:, None], axis=1)
     levels = np.where(np.arange(width) < size[:, None], levels, last)
     worker = votes.worker.astype(np.int64)
-    rows = RankRows(table, levels, size, rest, votes.task.astype(np.int64), worker, votes.weight, begin, votes.n_workers)
+    rows = RankRows(
+        table, levels, size, rest, votes.task.astype(np.int64), worker, votes.weight, begin, votes.n_workers
+    )
     return rows, entries % k
 
 

@@ -58,19 +58,21 @@ class PlackettLuce:
         """Value, gradient, and a positive curvature of each parameter."""
         rows = self.rows
         score, b = self.parts(x)
-        found = self._pass(score, b)
-        value = found["value"] - 0.5 * self.strength * float(score @ score)
-        gs = total(found["entry"], found["gs"], rows.n_entries) - self.strength * score
-        hs = total(found["entry"], found["hs"], rows.n_entries) + self.strength + 1e-9
+        value, by_entry, by_row = self._pass(score, b)
+        value -= 0.5 * self.strength * float(score @ score)
+        entry = rows.entry[rows.there]
+        gs = total(entry, by_entry[0], rows.n_entries) - self.strength * score
+        hs = total(entry, by_entry[1], rows.n_entries) + self.strength + 1e-9
         gb, hb = np.zeros(rows.n_workers), np.ones(rows.n_workers)
         if self.spread > 0:
             gap = (b - 1) / self.spread
             value -= 0.5 * float(gap @ gap)
-            gb = total(rows.worker, found["gb"], rows.n_workers) - gap / self.spread
-            hb = total(rows.worker, found["hb"], rows.n_workers) + 1 / self.spread**2
+            gb = total(rows.worker, by_row[0], rows.n_workers) - gap / self.spread
+            hb = total(rows.worker, by_row[1], rows.n_workers) + 1 / self.spread**2
         return value, np.concatenate([gs, gb]), np.concatenate([hs, hb])
 
-    def _pass(self, score: F8, b: F8) -> dict[str, F8]:
+    def _pass(self, score: F8, b: F8) -> tuple[float, tuple[F8, F8], tuple[F8, F8]]:
+        """Log-likelihood; gradient and curvature of each place's score, and of each row's temperature."""
         rows = self.rows
         there, weight = rows.there, rows.weights[:, None]
         start, tells = self._stage
@@ -90,15 +92,7 @@ class PlackettLuce:
         mean = _from(mass * own, start) * gone
         square = _from(mass * own**2, start) * gone
         hb = (weight * (square - mean**2)).sum(axis=1)
-        flat = np.nonzero(there)
-        return {
-            "value": value,  # type: ignore[dict-item]
-            "entry": rows.entry[flat],  # type: ignore[dict-item]
-            "gs": (heat * gu)[flat],
-            "hs": (heat**2 * hu)[flat],
-            "gb": (own * gu).sum(axis=1),
-            "hb": hb,
-        }
+        return value, ((heat * gu)[there], (heat**2 * hu)[there]), ((own * gu).sum(axis=1), hb)
 
     def blocks(self, x: F8) -> list[Block]:
         """The covariance of the scores of each task, temperatures taken as known."""

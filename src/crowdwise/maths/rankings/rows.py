@@ -17,8 +17,8 @@ I8 = npt.NDArray[np.int64]
 
 @dataclass(frozen=True, eq=False)
 class RankRows:
-    """entry[row, place] in order, best first, padded with -1; level[row, place]: the group of ties it is in (0, 1, ...);
-    size[row]: how many are ranked; rest[row]: whether its last level is all that was left, in no order.
+    """entry[row, place] in order, best first, padded with -1; level[row, place]: the group of ties it is in (0, 1,
+    ...); size[row]: how many are ranked; rest[row]: whether its last level is all that was left, in no order.
     task[row], worker[row], weight[row] (None: 1); begin[task]: its entries are begin[task] .. begin[task + 1].
     """
 
@@ -62,6 +62,14 @@ class RankRows:
         order = heard[np.argsort(self.task[heard], kind="stable")]
         edges = np.searchsorted(self.task[order], np.arange(len(self.begin)))
         return [order[edges[i] : edges[i + 1]] for i in range(len(self.begin) - 1)]
+
+    @cached_property
+    def choices(self) -> float:
+        """How many choices of one item before others there are for each entry: how well scores can be known."""
+        levels = np.where(self.there, self.level, -1)
+        last = levels == levels.max(axis=1, keepdims=True, initial=-1)
+        n = (self.there & ~last).sum(axis=1)
+        return float(n @ (self.weights > 0)) / max(self.n_entries, 1)
 
     def preferences(self, task: int, weight: F8 | None = None) -> F8:
         """W[i, j]: the weight of the rows of a task that put its entry i before j; a tie is half of either."""

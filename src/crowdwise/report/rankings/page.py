@@ -30,10 +30,12 @@ from ..text import count, shown
 from ..verdict import whom_to_talk_to
 
 ENDS, TASKS, RESAMPLES = 100, 200, 300
-_AGREEMENT = "How far rankings of the same list by different workers go together. The bar is the 95 % interval over lists."
+_AGREEMENT = (
+    "How far rankings of the same list by different workers go together. The bar is the 95 % interval over lists."
+)
 _HOW = (
-    "An item may be at any of the places that are named; all of a list hold together with the chance of the level. Items "
-    "of one group cannot be told from its first."
+    "An item may be at any of the places that are named; all of a list hold together with the chance of the level. "
+    "Items of one group cannot be told from its first."
 )
 _NO_TRUTH = "No true order is known. --truth FILE (task, ranking) shows how right the orders are."
 

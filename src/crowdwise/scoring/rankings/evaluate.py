@@ -66,7 +66,11 @@ class RankingEvaluation(Scored):
         if self.n < 2:
             return []
         order = sorted(self.lists, key=lambda each: each[1])[:SHOWN]
-        return [Table("Lists, the worst first", ["task", "Kendall", "items"], [[t, f"{k:.3f}", str(n)] for t, k, n in order])]
+        return [
+            Table(
+                "Lists, the worst first", ["task", "Kendall", "items"], [[t, f"{k:.3f}", str(n)] for t, k, n in order]
+            )
+        ]
 
     def headline(self) -> dict[str, float]:
         """What methods are compared by."""
@@ -104,7 +108,9 @@ def evaluate(
         true.append(theirs)
         group.append(np.full(len(mine), n))
         lists.append((str(tasks[i]), one.kendall[0], len(mine)))
-        firsts.append(float(theirs[mine >= mine.max() - 1e-9].max() == theirs.max()) / (mine >= mine.max() - 1e-9).sum())
+        firsts.append(
+            float(theirs[mine >= mine.max() - 1e-9].max() == theirs.max()) / (mine >= mine.max() - 1e-9).sum()
+        )
         exact.append(float(one.pairs_right[0] == 1.0))
     if not lists:
         raise DataError("no list of the truth shares two items with what is ranked here; do the items' names match?")
@@ -132,7 +138,9 @@ def _orders(found: Result | pl.DataFrame) -> tuple[pl.Series, list[dict[str, flo
         estimate: Any = found.estimate
         place, names = estimate.place, [str(n) for n in estimate.items.to_list()]
         out: list[dict[str, float]] = [{} for _ in range(len(estimate))]
-        for task, item, at in zip(estimate.entry_task.tolist(), estimate.entry_item.tolist(), place.tolist(), strict=True):
+        for task, item, at in zip(
+            estimate.entry_task.tolist(), estimate.entry_item.tolist(), place.tolist(), strict=True
+        ):
             out[task][names[item]] = -at
         return found.tasks, out
     for name in ("task", "ranking"):

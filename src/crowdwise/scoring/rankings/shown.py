@@ -29,11 +29,15 @@ def sentences(votes: Votes[Rankings], result: Result) -> list[str]:
         sure = int((first == 1).sum())
         n = int(estimate.heard.sum())
         level = 100 * float(result.params.get("level", 0.95))
-        out.append(f"in {sure:,} of {n:,} lists the first item is surely first ({level:.0f} %, all pairs of a list at once)")
+        out.append(
+            f"in {sure:,} of {n:,} lists the first item is surely first ({level:.0f} %, all pairs of a list at once)"
+        )
         if n == 1:
             top = estimate.items.gather(estimate.entry_item[estimate.group == 1]).to_list()
             if len(top) > 1:
-                names = ", ".join(str(name)[:40] for name in top[:4]) + (f" and {len(top) - 4} more" if len(top) > 4 else "")
+                names = ", ".join(str(name)[:40] for name in top[:4]) + (
+                    f" and {len(top) - 4} more" if len(top) > 4 else ""
+                )
                 out[-1] = f"the first {len(top):,} cannot be told apart: {names} ({level:.0f} %, all pairs at once)"
     else:
         out.append(f"{result.method} has no intervals; plackett_luce and borda do")
@@ -104,5 +108,7 @@ def inspect(facts: dict[str, Any], limit: int) -> tuple[list[Row], list[Table], 
     ]
     advice = []
     if facts["whole_rankings"] < facts["annotations"]:
-        advice.append("items that a ranking leaves out count as not seen; write a>b>... where they come after all others")
+        advice.append(
+            "items that a ranking leaves out count as not seen; write a>b>... where they come after all others"
+        )
     return rows, [], advice

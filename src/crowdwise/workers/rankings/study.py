@@ -9,12 +9,14 @@ from typing import Any, ClassVar
 import numpy as np
 import polars as pl
 
+from ...aggregate.rankings.podium import MANY
 from ...core.result import Result
 from ...core.votes import Votes
 from ...kinds.rankings.answers import Rankings
 from ...kinds.rankings.rows import rows_of
 from ...maths.rankings.agreement import Agreement, agreement
 from ...maths.rankings.rows import RankRows
+from ...maths.rankings.simple import borda
 from ...scoring.scored import Table
 from ..alike.flags import ALIKE_FLAGS
 from ..alike.study import AlikeStudy, looked_at
@@ -76,7 +78,7 @@ def study_rankings(votes: Votes[Rankings], result: Result, *, gold: Any = None, 
     close = agreement(rows, _scores(rows, result))
     parts["quality"] = _table(result, parts["quality"])
     rest = [flag for flag in parts["flags"] if flag.name in ("constant", "copying", "fast")]
-    parts["flags"] = [*ranking_flags(votes, rows, close), *rest, *_unknown(votes, close)]
+    parts["flags"] = [*ranking_flags(votes, close), *rest, *_unknown(votes, close)]
     return RankingStudy(**parts)
 
 
@@ -86,8 +88,11 @@ def flag_rankings(votes: Votes[Rankings], result: Result) -> list[Flag]:
 
 
 def _scores(rows: RankRows, result: Result) -> Any:
-    """The scores of the entries of these rows, which are those of the fit, or fewer of them."""
-    return result.score if rows.n_entries == len(result.score) else np.zeros(rows.n_entries)
+    """Scores to judge workers by: those of the fit, or mean places where lists were ranked too rarely for a fit with
+    workers not to follow single ones of them."""
+    if rows.choices < MANY or rows.n_entries != len(result.score):
+        return borda(rows)[0]
+    return result.score
 
 
 def _table(result: Result, table: pl.DataFrame) -> pl.DataFrame:
@@ -97,7 +102,7 @@ def _table(result: Result, table: pl.DataFrame) -> pl.DataFrame:
     return pl.concat([table.select(first), added, table.drop(first)], how="horizontal")
 
 
-def ranking_flags(votes: Votes[Rankings], rows: RankRows, close: Agreement) -> list[Flag]:
+def ranking_flags(votes: Votes[Rankings], close: Agreement) -> list[Flag]:
     """Workers who rank upside down, then those who guess."""
     known = close.pairs >= PAIRS
     if known.sum() < 3:
