@@ -150,9 +150,12 @@ def _take_as(found: Found, record: Kind, where: str) -> None:
     """Labels of an export or a wide table as answers of their kind, or of the kind that was asked for."""
     if "label" not in found.columns or "label" in record.columns:
         return
-    if len(record.columns) != 1:
+    if len(record.columns) == 1:
+        found.columns[next(iter(record.columns))] = found.columns.pop("label")
+    elif record.complete is not None:
+        _complete(found, record)
+    else:
         raise DataError(f"{where} cannot be read as {record.people}")
-    found.columns[next(iter(record.columns))] = found.columns.pop("label")
 
 
 def _coder(

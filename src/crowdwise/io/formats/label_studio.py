@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 from collections.abc import Iterator
 from typing import Any
 
@@ -14,14 +15,19 @@ from .cells import moment, number, text, texts
 from .records import one_of
 
 # type of a control -> the key of its value
-CHOICES = {"choices": "choices", "rating": "rating", "number": "number", "taxonomy": "taxonomy"}
+CHOICES = {
+    "choices": "choices",
+    "rating": "rating",
+    "number": "number",
+    "taxonomy": "taxonomy",
+    "pairwise": "selected",
+    "ranker": "ranker",
+}
 # type of a control -> the kind of its answers
-KINDS = {"rating": "numbers", "number": "numbers"}
+KINDS = {"rating": "numbers", "number": "numbers", "pairwise": "comparisons", "ranker": "rankings"}
 LISTS = ("annotations", "completions")  # the second is what old exports say
 UNSUPPORTED = {
-    "pairwise": "compares two items, which is not supported yet",
     "textarea": "holds free text, which has no classes",
-    "ranker": "ranks items, which is not supported yet",
 }
 
 
@@ -192,6 +198,8 @@ class _Export:
 def labels(kind: str, value: dict[str, Any], question: str, at: str) -> list[str]:
     """What a result says, as labels; of a taxonomy's paths those that lead on to another are left out."""
     said = value.get(CHOICES[kind])
+    if kind == "ranker":
+        return [ranking_of(said, question, at)]
     if kind != "taxonomy":
         return list(dict.fromkeys(texts(said, question, at)))
     if not isinstance(said, list) or not all(isinstance(path, list) for path in said):
@@ -199,6 +207,15 @@ def labels(kind: str, value: dict[str, Any], question: str, at: str) -> list[str
     paths = [tuple(texts(path, question, at)) for path in said]
     ends = [p for p in paths if p and not any(q != p and q[: len(p)] == p for q in paths)]
     return list(dict.fromkeys(" / ".join(path) for path in ends))
+
+
+def ranking_of(said: Any, question: str, at: str) -> str:
+    """An order of items, best first, as JSON: a list, or one list under the name of its bucket."""
+    if isinstance(said, dict) and len(said) == 1:
+        said = next(iter(said.values()))
+    if not isinstance(said, list):
+        raise DataError(f"{at}: {question} is no list of items in an order; several buckets are not supported")
+    return json.dumps(texts(said, question, at), ensure_ascii=False)
 
 
 def _mapping(value: Any, at: str, what: str) -> dict[str, Any]:

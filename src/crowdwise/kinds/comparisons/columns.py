@@ -61,6 +61,11 @@ def complete(columns: dict[str, Any]) -> tuple[tuple[str, ...], pl.DataFrame | N
     several tasks.
     """
     notes: tuple[str, ...] = ()
+    if "label" in columns and "left" not in columns and "chosen" not in columns:
+        # What an export says of a task with two sides: these are its items, and nobody else's.
+        task = as_series(plain_text(columns["task"], "task"), "task").cast(pl.String)
+        columns |= {"winner": columns.pop("label"), "left": task + " left", "right": task + " right"}
+        notes += ("the file does not name the items; they are called after their task and side",)
     sides = ("chosen", "rejected") if "chosen" in columns else ("left", "right")
     context = {name: plain_text(columns[name], name).cast(pl.String) for name in CONTEXT if name in columns}
     if "chosen" in columns and "prompt" in context:

@@ -37,7 +37,8 @@ def bradley_terry(rows: PairRows, strength: float, max_iter: int, tol: float) ->
             break
         score = score + step * way
         new = _value(score, one, two, won, lost, strength)
-        converged = float(np.abs(step * way).max(initial=0.0)) <= tol
+        # Where the ridge is next to nothing, rounding moves the common level on and on.
+        converged = float(np.abs(step * (way - way.mean())).max(initial=0.0)) <= tol or new <= value
         value = new
         trace.append(value)
     s = np.exp(-np.logaddexp(0.0, -(score[rows.left] - score[rows.right])))
