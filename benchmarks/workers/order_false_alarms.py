@@ -36,8 +36,9 @@ def comparisons(seed: int) -> Any:
     rng = np.random.default_rng(seed)
     workers = int(rng.integers(20, 61))
     drawn = comparison_crowd(
-        int(rng.integers(150, 601)), workers, per_task=int(rng.choice([3, 5, 8])), scale=float(rng.choice([0.8, 1.5, 2.5])),
-        slope=float(rng.choice([0.25, 0.4, 0.6])), ties=(None, 0.0)[seed % 2], seed=rng,
+        int(rng.integers(150, 601)), workers, per_task=int(rng.choice([3, 5, 8])),
+        scale=float(rng.choice([0.8, 1.5, 2.5])), slope=float(rng.choice([0.25, 0.4, 0.6])),
+        ties=(None, 0.0)[seed % 2], seed=rng,
     )  # fmt: skip
     return PlantedComparisons(drawn).votes
 

@@ -25,7 +25,7 @@ def test_dpo_margins_and_weights():
     torch.testing.assert_close(robust_dpo_loss(a, b, c, d, flip=0.2), robust_preference_loss(margin, 0.2))
     one = robust_dpo_loss(a, b, c, d, weight=torch.tensor([1.0, 0.0], dtype=torch.float64))
     torch.testing.assert_close(one, robust_preference_loss(margin[:1]))
-    with pytest.raises(cw.ParameterError, match="between 0 and 0.5"):
+    with pytest.raises(cw.ParameterError, match=r"between 0 and 0\.5"):
         robust_preference_loss(margin, 0.5)
 
 

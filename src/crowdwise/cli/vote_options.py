@@ -99,7 +99,7 @@ KindOption = Annotated[
     str | None,
     typer.Option(
         "--kind",
-        help="What the answers are: classes or numbers; by default the columns tell.",
+        help="What the answers are: classes, numbers, comparisons or rankings; by default the columns tell.",
         metavar="NAME",
         show_default=False,
     ),

@@ -53,7 +53,9 @@ KIND = Kind(
     default="podium",
     answers_word="rankings",
     told_by=told_by,
-    fits_table=lambda columns: all(fits(column) for column in columns.values()),
+    fits_table=lambda columns: all(
+        column.name.strip().lower() == "ranking" or fits(column) for column in columns.values()
+    ),
     claims=claims,
     from_labels=True,
     doors={
