@@ -69,6 +69,19 @@ def roles(kind: Kind, mapping: Mapping[str, str]) -> tuple[str, ...]:
     return ("task", "worker", *(own or kind.columns))
 
 
+def fitting(record: Kind, frame: pl.DataFrame, chosen: Mapping[str, str]) -> bool:
+    """Whether what stands in the columns of the answers can be of this kind."""
+    own = {role: frame[column] for role, column in chosen.items() if role in record.roles or role.startswith("value_")}
+    if record.fits_table is not None and not record.fits_table(own):
+        return False
+    return record.fits is None or all(record.fits(column) for column in own.values())
+
+
+def answer_of(wanted: Sequence[str]) -> list[str]:
+    """The columns of the answer among those of a vote."""
+    return [role for role in wanted if role not in ("task", "worker")]
+
+
 def answer_roles() -> tuple[str, ...]:
     """What the columns of answers are called, over all kinds; `value_*` for parts."""
     return tuple(dict.fromkeys(role for name in kinds.names() for role in kinds.get(name).roles))

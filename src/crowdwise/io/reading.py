@@ -27,7 +27,7 @@ from .formats import FORMATS as EXPORTS
 from .formats import get
 from .formats.base import OF_TASKS, Ask, Control, Found, Item, Multiple, Rejected
 from .formats.detect import PLAIN, detect
-from .kind_of_columns import FALLBACK, roles, told, told_by_labels
+from .kind_of_columns import FALLBACK, answer_of, fitting, roles, told, told_by_labels
 from .numerals import respell, with_points
 from .snorkel import read_snorkel
 from .sources import Source, open_source, printable
@@ -233,19 +233,6 @@ def _complete(found: Found, record: Kind) -> None:
     if record.complete is not None:
         notes, about, again = record.complete(found.columns)
         found.notes, found.about_tasks, found.again = found.notes + notes, about, again
-
-
-def fitting(record: Kind, frame: pl.DataFrame, chosen: Mapping[str, str]) -> bool:
-    """Whether what stands in the columns of the answers can be of this kind."""
-    own = {role: frame[column] for role, column in chosen.items() if role in record.roles or role.startswith("value_")}
-    if record.fits_table is not None and not record.fits_table(own):
-        return False
-    return record.fits is None or all(record.fits(column) for column in own.values())
-
-
-def answer_of(wanted: Sequence[str]) -> list[str]:
-    """The columns of the answer among those of a vote."""
-    return [role for role in wanted if role not in ("task", "worker")]
 
 
 def _columns(

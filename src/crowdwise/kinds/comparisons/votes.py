@@ -77,6 +77,8 @@ KIND = Kind(
         "study": "crowdwise.workers.comparisons.study:study_comparisons",
         "flags": "crowdwise.workers.comparisons.study:flag_comparisons",
         "evaluate": "crowdwise.scoring.comparisons.evaluate:evaluate",
+        "plots": "crowdwise.plots.orders:OrderPlots",
+        "card": "crowdwise.plots.orders:html",
         "page": "crowdwise.report.comparisons.page:comparison_page",
     },
 )

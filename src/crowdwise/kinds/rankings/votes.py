@@ -75,6 +75,8 @@ KIND = Kind(
         "known": "crowdwise.aggregate.rankings.gold:known",
         "study": "crowdwise.workers.rankings.study:study_rankings",
         "flags": "crowdwise.workers.rankings.study:flag_rankings",
+        "plots": "crowdwise.plots.orders:OrderPlots",
+        "card": "crowdwise.plots.orders:html",
         "page": "crowdwise.report.rankings.page:ranking_page",
     },
 )
