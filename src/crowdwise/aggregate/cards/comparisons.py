@@ -6,9 +6,9 @@ from .card import Card, card
 
 COMPARISONS: dict[str, Card] = dict(
     [
-        card("tournament", "Tournament", "comparisons", "crowd_bt, or davidson where there are ties",
+        card("tournament", "Tournament", "comparisons", "the average of crowd_bt and davidson",
              "Chen et al. 2013, doi:10.1145/2433396.2433420; Davidson 1970, doi:10.1080/01621459.1970.10481082",
-             can="interval monotone", takes="comparisons"),
+             can="interval", takes="comparisons"),
         card("crowd_bt", "CrowdBT", "comparisons", "Bradley-Terry with workers who are right, guess, or are reversed",
              "Chen et al. 2013, doi:10.1145/2433396.2433420", can="interval monotone", takes="comparisons"),
         card("davidson", "Davidson", "comparisons", "left, right or tie; slope, position and ties of each worker",

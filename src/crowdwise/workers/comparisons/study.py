@@ -34,7 +34,7 @@ FLAGS = {
 }
 # Reversed: surely below one half. Random: surely nearer to a coin than to the usual worker, in a crowd whose usual
 # worker is at least so reliable.
-REVERSED, RANDOM, USUAL = 0.995, 0.99, 0.65
+REVERSED, RANDOM, USUAL = 0.995, 0.97, 0.65
 # One side in so large a share of the answers, which the scores make as unlikely as this.
 ONE_SIDE, UNLIKELY = 0.9, 1e-5
 
