@@ -54,10 +54,18 @@ def speed_rows() -> list[list[str]]:
     for name, message in (("gaussian, one pass", plain), ("gaussian with slopes, one pass", sloped)):
         for compiled in (True, False):
             space = Space.of(rows, None, compiled=compiled)
-            space.sweep(message)
+            space.accumulate(message)
             way = "compiled" if compiled else "plain numpy"
-            out.append([f"{name}, {way}", f"{least(lambda s=space, m=message: s.sweep(m)) / base:.2f}"])
-    wholes = {"mean": numbers.mean, "median": numbers.median, "gaussian": numbers.gaussian}
+            out.append([f"{name}, {way}", f"{least(lambda s=space, m=message: s.accumulate(m)) / base:.2f}"])
+    wholes = {
+        "mean": numbers.mean,
+        "median": numbers.median,
+        "gaussian": numbers.gaussian,
+        "combined": numbers.combined,
+    }
+    numbers.combined(
+        Rows(rows.task[:50_000], rows.worker[:50_000], rows.value[:50_000], None, TASKS, WORKERS)
+    )  # compiles
     for name, method in wholes.items():
         out.append([f"{name}, whole fit", f"{least(lambda m=method: m(rows), 1) / base:,.0f}"])
     for line in out:

@@ -53,11 +53,11 @@ E_STEP = (
     SETUP
     + CROWD
     + """
-from crowdwise.maths.kernels import Workspace, em_pass
+from crowdwise.maths.kernels import Workspace, accumulate
 found = cw.DawidSkene(max_iter=3).fit(votes)
 theta = np.ascontiguousarray(found.confusion.transpose(0, 2, 1))
 space = Workspace.of(votes)
-print(json.dumps(least(lambda: em_pass(space, theta, found.class_prior), 5)))
+print(json.dumps(least(lambda: accumulate(space, theta, found.class_prior), 5)))
 """
 )
 

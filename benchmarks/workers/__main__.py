@@ -1,6 +1,7 @@
 """python -m benchmarks.workers: are flags and intervals right? Writes docs/benchmarks/workers.md.
 
-The section on false alarms is that of `python -m benchmarks.workers.false_alarms`, and is kept.
+The sections on false alarms are those of `python -m benchmarks.workers.false_alarms` and
+`python -m benchmarks.workers.number_false_alarms`, and are kept.
 """
 
 from __future__ import annotations
@@ -21,6 +22,7 @@ from .. import DOCS
 from ..markdown import section, table
 from . import coverage, flags
 from .false_alarms import SECTION
+from .number_false_alarms import SECTION as NUMBERS
 
 METHOD = "hierarchical"
 CROWDS = {
@@ -163,7 +165,7 @@ def main() -> None:
     options = parser.parse_args()
     warnings.simplefilter("ignore", cw.CrowdwiseWarning)
     seeds, crowds = (2, 20) if options.quick else (20, 500)
-    kept = section(options.output, SECTION)
+    kept = "\n".join(filter(None, (section(options.output, name) for name in (SECTION, NUMBERS))))
     text = page(
         seeds,
         crowds,

@@ -22,6 +22,8 @@ _HOMES = {
     "Votes": "core.votes",
     "Run": "io.run_folder",
     "number_votes": "kinds.numbers.votes",
+    "probability_votes": "kinds.probabilities.votes",
+    "set_votes": "kinds.sets.votes",
     "comparison_votes": "kinds.comparisons.votes",
     "ranking_votes": "kinds.rankings.votes",
     "Result": "core.result",
@@ -95,6 +97,12 @@ if TYPE_CHECKING:
     from .aggregate.numbers.spectral_regression import SpectralRegression
     from .aggregate.numbers.student import Student
     from .aggregate.numbers.trimmed_mean import TrimmedMean
+    from .aggregate.probabilities.extremized import Extremized
+    from .aggregate.probabilities.followed import Followed
+    from .aggregate.probabilities.mean_probability import MeanProbability
+    from .aggregate.probabilities.median_probability import MedianProbability
+    from .aggregate.probabilities.pooled_probabilities import PooledProbabilities
+    from .aggregate.probabilities.signals import Signals
     from .aggregate.rankings.borda import Borda
     from .aggregate.rankings.copeland import Copeland
     from .aggregate.rankings.kemeny import Kemeny
@@ -103,6 +111,10 @@ if TYPE_CHECKING:
     from .aggregate.rankings.podium import Podium
     from .aggregate.registry import method
     from .aggregate.registry import names as methods
+    from .aggregate.sets.binary_relevance import BinaryRelevance
+    from .aggregate.sets.joint_sets import JointSets
+    from .aggregate.sets.set_coin import SetCoin
+    from .aggregate.sets.set_majority import SetMajority
     from .aggregate.spectral.eigen_ratio import EigenRatio
     from .aggregate.spectral.ghosh import Ghosh
     from .aggregate.spectral.kos import KOS
@@ -138,7 +150,9 @@ if TYPE_CHECKING:
     from .kinds.classes.annotations import Annotations
     from .kinds.comparisons.votes import comparison_votes
     from .kinds.numbers.votes import number_votes
+    from .kinds.probabilities.votes import probability_votes
     from .kinds.rankings.votes import ranking_votes
+    from .kinds.sets.votes import set_votes
     from .scoring import tasks
     from .scoring.calibrate import calibrate
     from .scoring.compare import Comparison, compare

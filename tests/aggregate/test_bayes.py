@@ -12,6 +12,7 @@ from scipy.special import digamma, gammaln
 import crowdwise as cw
 from crowdwise import simulate
 from crowdwise.aggregate.bayes.base import BayesModel, diagonal_prior
+from crowdwise.aggregate.confusion.starts import Given
 from crowdwise.maths.kernels import Workspace
 from crowdwise.maths.kernels import subtypes as subtype_kernels
 
@@ -81,12 +82,12 @@ def test_the_objective_is_the_evidence_lower_bound(diagonal, off, alpha):
     votes = planted(n=6, m=3, k=3, labels=2)[0]
     prior = diagonal_prior(3, diagonal, off)
     model, space = BayesModel(prior, alpha), Workspace.of(votes)
-    stats = model.stats(space, np.random.default_rng(0).dirichlet(np.ones(3), 6))
-    beliefs = model.m_step(stats)
-    sweep = model.em_pass(beliefs, space)
-    ours = sweep.log_likelihood + model.log_prior_density(beliefs)
+    stats = model.start(space, Given(np.random.default_rng(0).dirichlet(np.ones(3), 6)))
+    beliefs = model.maximise(stats)
+    _, log_likelihood = model.accumulate(beliefs, space)
+    ours = log_likelihood + model.log_prior(beliefs)
     rows = (stats.counts + prior).transpose(0, 2, 1)
-    exact = brute_elbo(votes, sweep.posterior, rows, prior.T, stats.mass + alpha, alpha)
+    exact = brute_elbo(votes, model.posterior(beliefs, space), rows, prior.T, stats.mass + alpha, alpha)
     assert ours == pytest.approx(exact, rel=1e-10)
     assert ours <= enumerate_posterior(votes, diagonal, off, alpha)[1]
 

@@ -57,11 +57,12 @@ def test_the_confusion_is_knowledge_plus_habit():
 
 def test_restarts_start_elsewhere():
     votes = planted(n=30, m=8)[0]
-    starts = cw.MACE(n_init=4).starts(votes, None)
+    space = Workspace.of(votes)
+    starts = [start(space) for start in cw.MACE(n_init=4).starts(votes)]
     for i in range(4):
         for j in range(i):
             assert np.abs(starts[i] - starts[j]).max() > 0.01
-    assert np.abs(cw.MACE(seed=1).starts(votes, None)[1] - starts[1]).max() > 0.01
+    assert np.abs(cw.MACE(seed=1).starts(votes)[1](space) - starts[1]).max() > 0.01
 
 
 @pytest.mark.parametrize("variational", [False, True])

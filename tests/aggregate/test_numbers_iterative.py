@@ -78,3 +78,48 @@ def test_beats_the_mean_where_some_workers_are_hopeless():
         errors.append([np.mean((m - truth) ** 2) for m in (fit.mean, numbers.mean(rows).mean)])
     ours, mean = np.mean(errors, axis=0)
     assert ours < 0.3 * mean
+
+
+def crowd_with_repeats(tasks=150, workers=12):
+    rng = np.random.default_rng(3)
+    task, worker = np.repeat(np.arange(tasks, dtype=np.int32), 5), rng.integers(0, workers, 5 * tasks).astype(np.int32)
+    noise = rng.choice([0.3, 2.0], workers)
+    return Rows(task, worker, rng.normal(size=tasks)[task] + noise[worker] * rng.normal(size=5 * tasks), None, tasks,
+                workers)  # fmt: skip
+
+
+def test_the_compiled_round_says_the_same(monkeypatch):
+    rows = crowd_with_repeats()
+    gold = np.where(np.arange(150) < 10, 0.5, np.nan)
+    plain = numbers.bayesian_iterative(rows, gold)
+    monkeypatch.setattr(beliefs, "COMPILED_FROM", 0)
+    monkeypatch.setattr(beliefs, "STALE", 0.0)
+    fit = numbers.bayesian_iterative(rows, gold)
+    assert fit.n_iter == plain.n_iter
+    np.testing.assert_allclose(fit.mean, plain.mean, atol=1e-9)
+    np.testing.assert_allclose(fit.variance, plain.variance, rtol=1e-7)
+    monkeypatch.setattr(beliefs, "STALE", 1e-4)
+    np.testing.assert_allclose(numbers.bayesian_iterative(rows, gold).mean, plain.mean, atol=1e-3)
+
+
+def test_one_repeat_does_not_make_every_answer_a_pattern_of_its_own(monkeypatch):
+    """It did: a million answers with a few repeats took a table for each."""
+    monkeypatch.setattr(beliefs, "NODES", 40)
+    rows = crowd_with_repeats()
+    edges = beliefs.Edges.of(rows)
+    repeats = int((edges.n > 1).sum())
+    assert 0 < repeats < len(edges.n) / 3
+    tables = beliefs.Tables.of(edges, np.linspace(-5, 5, 21), np.array([0.5, 2.0]))
+    assert len(tables.patterns) <= 40 + repeats
+    assert tables.kept is not None
+    step = (edges.value.max() - edges.value.min()) / 39
+    assert np.abs(tables.patterns[tables.pattern, 0] - edges.value).max() <= step / 2 + 1e-12
+
+
+def test_answers_far_apart_lose_no_product(monkeypatch):
+    monkeypatch.setattr(beliefs, "COMPILED_FROM", 0)
+    task, worker = np.repeat(np.arange(4, dtype=np.int32), 3), np.tile(np.arange(3, dtype=np.int32), 4)
+    rows = Rows(task, worker, np.tile([0.0, 1e3, -1e3], 4) + np.arange(12) / 10, None, 4, 3)
+    fit = numbers.bayesian_iterative(rows, clamp=False, debias=False)
+    assert np.isfinite(fit.mean).all()
+    assert (fit.variance > 0).all()

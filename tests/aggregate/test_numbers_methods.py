@@ -10,6 +10,7 @@ import pytest
 
 from crowdwise.maths import numbers
 from crowdwise.maths.numbers import Rows
+from crowdwise.maths.numbers.gaussians.precision import Precision, best_prior
 from crowdwise.simulate.numbers.draw import number_crowd
 
 METHODS = {
@@ -198,3 +199,54 @@ def test_biased_mean_is_least_squares():
     design[-1, 12:] = rows.per_worker
     exact = np.linalg.lstsq(design, np.append(rows.value, 0.0), rcond=None)[0]
     np.testing.assert_allclose(numbers.biased_mean(rows).mean, exact[:12], atol=1e-8)
+
+
+TINY = {
+    "two workers": Rows(np.repeat(np.arange(3, dtype=np.int32), 2), np.tile(np.arange(2, dtype=np.int32), 3),
+                        np.array([1.0, 2, 3, 4, 5, 6.5]), None, 3, 2),
+    "one worker": Rows(np.arange(3, dtype=np.int32), np.zeros(3, dtype=np.int32), np.array([1.0, 2, 5]), None, 3, 1),
+    "all agree": Rows(np.repeat(np.arange(3, dtype=np.int32), 2), np.tile(np.arange(2, dtype=np.int32), 3),
+                      np.array([1.0, 1, 3, 3, 5, 5]), None, 3, 2),
+    "few answers": planted(1, tasks=6, workers=3, per_task=2)[0],
+    "alike": planted(2, tasks=20, workers=4, per_task=3, noise=(0.5, 0.5))[0],
+    "constants": planted(2, tasks=400, workers=40, per_task=5, constant=0.2)[0],
+}  # fmt: skip
+
+
+@pytest.mark.parametrize("rows", TINY.values(), ids=TINY)
+@pytest.mark.parametrize("name", ["gaussian", "gaussian_slope", "combined"])
+def test_hierarchies_settle_where_workers_are_alike_or_few(name, rows):
+    """Variances on their way to nothing, a prior worth more and more answers, a scale that nothing fixes."""
+    fit = METHODS[name](rows)
+    assert fit.converged
+    assert fit.n_iter < 120
+    steps = np.diff(fit.trace)[np.diff(fit.extra["stage"]) == 0] if "stage" in fit.extra else np.diff(fit.trace)
+    assert steps.min(initial=0.0) > -1e-7 * np.abs(fit.trace).max()
+
+
+@pytest.mark.parametrize("slope", [False, True])
+def test_where_they_settle_nothing_more_is_to_be_had(slope):
+    """A hundred times the tolerance finer, the estimates stay."""
+    rows, _ = planted(5, tasks=60, workers=8, per_task=4)
+    usual, fine = (numbers.gaussian(rows, slope=slope, tol=tol, max_iter=5000) for tol in (1e-7, 1e-11))
+    assert fine.converged
+    np.testing.assert_allclose(usual.mean, fine.mean, atol=2e-3 * np.std(fine.mean))
+
+
+def test_a_prior_and_its_posteriors_are_found_together():
+    """No nearby prior has a higher bound, each worker's posterior at its best under it; capped ones too."""
+    rng = np.random.default_rng(0)
+    n, heard = rng.integers(1, 40, 30).astype(float), np.ones(30, dtype=bool)
+    square = n * rng.gamma(3.0, 1 / 3, 30)
+    for cap in (1e12, 1.2):
+        a, variance = best_prior(n, square, cap, 0.5)
+        start = Precision(n, n, 1.0, 1.0, cap, square)
+
+        def height(a, variance, start=start):
+            own = start.with_prior(a, variance, n)
+            return own.bound(n, heard) - 0.5 * float(own.mean @ square)
+
+        top = height(a, variance)
+        assert 0.5 < a < 1e4
+        for da, dv in ((1.01, 1), (0.99, 1), (1, 1.01), (1, 0.99)):
+            assert height(a * da, variance * dv) < top

@@ -75,7 +75,7 @@ def test_workers_are_judged_from_the_side_that_explains_the_labels():
     )
     known = np.eye(2)[true]
     np.testing.assert_array_equal(
-        sides(guessers, known, (), None)[0], sharpened(guessers, Workspace.of(guessers), known).posterior
+        sides(guessers, known, (), None)[0], sharpened(guessers, Workspace.of(guessers), known)[0]
     )
 
 

@@ -23,7 +23,7 @@ COMMANDS = {
     "predict": "RUN FEATURES --votes IN",
 }
 OPTIONS = ("--columns", "--duplicates", "--format", "--question", "--multiple", "--predictions", "--rejected",
-           "--missing", "--kind", "--about-tasks", "--about-workers")  # fmt: skip
+           "--missing", "--kind", "--offered", "--about-tasks", "--about-workers")  # fmt: skip
 TASKS = [f"t{i}" for i in range(12)]
 every = pytest.mark.parametrize("command", sorted(COMMANDS))
 

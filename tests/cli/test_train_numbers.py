@@ -73,6 +73,24 @@ def test_a_file_of_numbers_trains_a_regressor(numbers, crowdwise_cli):
     assert (together["std"] < said["std"]).all()
 
 
+@pytest.mark.parametrize("method", ["gaussian_net", "crowd_layer_sb", "mean_target"])
+def test_workers_and_report_read_the_run_of_a_regressor(method, numbers, crowdwise_cli):
+    run, page = numbers / "run", numbers / "page.html"
+    code, _, err = crowdwise_cli("train", numbers / "x.npz", numbers / "numbers.csv", *FAST, "-m", method, "-o", run)
+    assert code == 0, err
+    code, out, err = crowdwise_cli("workers", run, "--json")
+    assert code == 0, err
+    quality = {row["worker"]: row for row in json.loads(out)["workers"]}
+    assert quality["ann"]["bias"] < quality["bob"]["bias"] < quality["cy"]["bias"]
+    assert all(row["correlation"] > 0.8 for row in quality.values())
+    code, _, err = crowdwise_cli("report", run, "-o", page)
+    assert code == 0, err
+    text = page.read_text(encoding="utf-8")
+    assert "Training: the net and the crowd" in text
+    assert "Loss by epoch" in text
+    assert "From the features alone the net" in text
+
+
 def test_people_are_told_what_was_learnt(numbers, crowdwise_cli):
     run = numbers / "run"
     how = ("-m", "crowd_layer_b", "--validation", "0")

@@ -9,8 +9,7 @@ import pytest
 from scipy.optimize import minimize
 
 import crowdwise as cw
-from crowdwise.engine.squarem import extrapolate
-from crowdwise.maths.kernels import Stats
+from crowdwise.maths.kernels import Stats, Workspace
 
 from ..conftest import planted
 
@@ -76,15 +75,15 @@ def test_acceleration_reaches_the_same_height_in_fewer_passes(cls):
 def test_extrapolation_of_a_geometric_path_lands_on_its_limit():
     limit, start = np.full((2, 2, 2), 3.0), np.full((2, 2, 2), 1.0)
     steps = [limit + (start - limit) * 0.9**t for t in range(3)]
-    found = extrapolate(*(Stats(s, s[0, 0]) for s in steps))
+    found = Stats.extrapolate(*(Stats(s, s[0, 0]) for s in steps))
     np.testing.assert_allclose(found.counts, limit)
 
 
 def test_extrapolation_never_leaves_the_counts():
     rng = np.random.default_rng(0)
     path = [Stats(rng.random((3, 2, 2)), rng.random(2)) for _ in range(3)]
-    assert (extrapolate(*path).counts >= 0).all()
-    assert (extrapolate(*path).mass >= 0).all()
+    assert (Stats.extrapolate(*path).counts >= 0).all()
+    assert (Stats.extrapolate(*path).mass >= 0).all()
 
 
 def test_max_iter_counts_passes_and_too_few_are_said():
@@ -103,7 +102,7 @@ def test_restarts_start_apart_and_the_best_is_kept():
     several = cw.DawidSkene(n_init=8).fit(votes)
     assert several.trace[-1] >= one.trace[-1]
     starts = cw.DawidSkene(n_init=4).starts(votes, None)
-    assert len({start.tobytes() for start in starts}) == 4
+    assert len({start(Workspace.of(votes)).tobytes() for start in starts}) == 4
 
 
 def test_with_all_gold_one_step_gives_the_smoothed_confusion():

@@ -129,13 +129,16 @@ def test_pairs_are_not_supported_yet_and_say_so(tmp_path):
 
 def test_several_choices_follow_a_policy(tmp_path):
     content = label_studio((1, [annotation(7, choice("b", "a")), annotation(8, choice("a"))]))
+    sets = read(tmp_path, content).annotations
+    assert sets.to_frame()["labels"].to_list() == ['["a", "b"]', '["a"]']
+    assert any("read as label sets" in note for note in sets.ledger.notes)
     with pytest.raises(cw.DataError, match=r"1 answers hold several labels at once .*'b', 'a'.*--multiple join"):
-        read(tmp_path, content)
+        read(tmp_path, content, multiple="error")
     assert rows(read(tmp_path, content, multiple="join").annotations) == [("1", "7", "a|b"), ("1", "8", "a")]
     dropped = read(tmp_path, content, multiple="drop").annotations
     assert rows(dropped) == [("1", "8", "a")]
     assert dict(dropped.ledger.dropped) == {"several labels at once": 1}
-    with pytest.raises(cw.ParameterError, match="multiple must be error, join or drop"):
+    with pytest.raises(cw.ParameterError, match="multiple must be error, join, drop or set"):
         read(tmp_path, content, multiple="some")
 
 

@@ -14,7 +14,7 @@ from hypothesis import strategies as st
 
 import crowdwise as cw
 from crowdwise.aggregate import registry
-from crowdwise.engine import em
+from crowdwise.engine import drivers
 
 from ..conftest import build, crowds, planted, suits
 
@@ -123,13 +123,14 @@ def test_the_number_of_shards_does_not_matter(name, crowd, shards):
 @every
 def test_who_promises_to_split_really_splits(name, monkeypatch):
     sizes = []
-    make = em.Shards.__init__
+    run = drivers.InProcess.map
 
-    def spy(self, *args, **kwargs):
-        make(self, *args, **kwargs)
-        sizes.append(len(self.spaces))
+    def spy(self, job):
+        found = list(run(self, job))
+        sizes.append(len(found))
+        return iter(found)
 
-    monkeypatch.setattr(em.Shards, "__init__", spy)
+    monkeypatch.setattr(drivers.InProcess, "map", spy)
     votes, truth, _ = planted(60, 8, classes(name), seed=1)
     gold = {0: int(truth[0])} if "gold" in registry.card(name).needs else None
     with warnings.catch_warnings():

@@ -125,6 +125,26 @@ def test_a_silent_worker_is_the_mean_worker_and_changes_nobody(method):
 
 
 @every
+@pytest.mark.parametrize("parts", [1, 2])
+def test_what_was_learnt_of_the_workers_judges_other_answers(method, parts, tmp_path):
+    """Tasks whose features nobody has; a saved run says the same."""
+    x, votes, truth = planted(n=80, parts=parts, bias=np.zeros(6))
+    fitted = fitted_on(x, votes, method, epochs=30)
+    new, truth = planted(n=40, parts=parts, bias=np.zeros(6), seed=5)[1:]
+    found = fitted.result_.infer(new)
+    r = np.corrcoef(np.asarray(found.value).reshape(40, -1)[:, 0], truth.reshape(40, -1)[:, 0])[0, 1]
+    assert r > 0.9
+    mean, variance = fitted.result_.model.posterior(new)
+    assert mean.shape == (40, parts)
+    assert (variance > 0).all()
+    fitted.save(tmp_path / "run")
+    again = cw.Result.load(tmp_path / "run").infer(new)
+    np.testing.assert_allclose(again.value, found.value, rtol=1e-12)
+    look = cw.workers.study(votes, fitted.result_)
+    assert look.quality["correlation"].min() > 0.5
+
+
+@every
 def test_a_saved_regressor_predicts_the_same(method, tmp_path):
     x, votes, _ = planted()
     fitted = CrowdRegressor("linear", method, **FAST, validation=0.2, refit=True).fit(x, votes)

@@ -10,8 +10,8 @@ from scipy.stats import multivariate_normal
 
 from crowdwise.maths import numbers
 from crowdwise.maths.numbers import Rows
-from crowdwise.maths.numbers.gaussians.gaussian import Workers, step
-from crowdwise.maths.numbers.gaussians.passes import Message, Space, accumulate
+from crowdwise.maths.numbers.gaussians.gaussian import Workers, biases
+from crowdwise.maths.numbers.gaussians.passes import Message, Space, sweep
 from crowdwise.maths.numbers.gaussians.precision import Precision
 from crowdwise.simulate.numbers.draw import number_crowd
 
@@ -40,7 +40,7 @@ def test_plain_model_equals_a_dense_gaussian():
     message = Message(
         unit**2 / fit.spread**2, fit.bias / unit, fit.extra["prior_mean"], 1 / fit.extra["prior_variance"]
     )
-    _, _, stats = accumulate(standard, None, message, compiled=False)
+    stats = Space.of(standard, None).accumulate(message)
     precision = message.precision
     rest = rows.per_worker @ (np.log(precision) - np.log(2 * np.pi)) - stats.workers[:, 1] @ precision
     assert stats.tasks[3] + 0.5 * rest - len(rows) * np.log(unit) == pytest.approx(total, abs=1e-9)
@@ -55,8 +55,9 @@ def test_means_are_those_of_the_joint_gaussian_of_tasks_and_biases():
     precision = Precision(shape, shape / rng.uniform(0.5, 4.0, m), 10.0, 1.0, 1e12)
     state = Workers(np.zeros(m), np.ones(m), 0.5, precision)
     for _ in range(600):
-        mean, variance, stats = Space.of(rows, None).sweep(Message(precision.mean, state.bias))
-        state = replace(step(state, stats, rows.per_worker, heard, 10.0), precision=precision, spread=0.5)
+        mean, variance, stats = sweep(rows, None, Message(precision.mean, state.bias), compiled=False)
+        bias, doubt = biases(state, stats, rows.per_worker, heard, 0.5)
+        state = replace(state, bias=bias, doubt=doubt)
     q = precision.mean
     a = np.zeros((n + m, n + m))
     right = np.zeros(n + m)
@@ -133,8 +134,8 @@ def test_shards_really_split():
     assert sum(len(part) for part, _ in parts) == len(rows)
     assert max(len(part) for part, _ in parts) < len(rows) / 6
     message = Message(np.ones(8), np.zeros(8))
-    whole = accumulate(rows, None, message, False)[2]
-    summed = [accumulate(part, None, message, False)[2] for part, _ in parts]
+    whole = sweep(rows, None, message, False)[2]
+    summed = [sweep(part, None, message, False)[2] for part, _ in parts]
     np.testing.assert_allclose(sum(s.workers for s in summed), whole.workers, rtol=1e-12, atol=1e-12)
 
 
@@ -149,7 +150,7 @@ def test_compiled_pass_equals_the_plain_one(slopes, weighted):
     gold = np.where(np.arange(82) % 5 == 0, np.append(made.truth, [0.0, 0.0]), np.nan)
     q, b, s = rng.uniform(0.5, 2, 10), rng.normal(size=10), rng.normal(1, 0.2, 10)
     message = Message(q, b, 0.3, 0.7, s, q * (s**2 + 0.1), q * s * b) if slopes else Message(q, b, 0.3, 0.7)
-    one, other = (accumulate(rows, gold, message, compiled) for compiled in (False, True))
+    one, other = (sweep(rows, gold, message, compiled) for compiled in (False, True))
     for x, y in zip(one[:2], other[:2], strict=True):
         np.testing.assert_allclose(x, y, rtol=1e-12)
     np.testing.assert_allclose(one[2].workers, other[2].workers, rtol=1e-10, atol=1e-12)

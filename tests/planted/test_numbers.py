@@ -84,6 +84,24 @@ def test_quality_intervals_cover():
     assert 0.88 < inside["spread"] <= 1
 
 
+@pytest.mark.parametrize(("tasks", "workers", "slope"), [(600, 30, 0.3), (200, 25, 0.15), (1500, 40, 0.15)])
+@pytest.mark.parametrize("method", ["combined", "gaussian"])
+def test_intervals_of_slopes_cover(tasks, workers, slope, method):
+    """Slopes are told apart only up to a common factor; at 200 tasks the crowd often looks as if all were alike."""
+    how = {"slope": True} if method == "gaussian" else {}
+    inside = []
+    for seed in range(4):
+        rows, crowd = planted(seed, tasks=tasks, workers=workers, per_task=4, slope=slope)
+        fit = getattr(numbers, method)(rows, **how)
+        found = quality(rows, fit)
+        true = crowd.slope * np.median(found.slope / crowd.slope)
+        low, high = found.slope_interval.T
+        assert (low < found.slope).all()
+        inside.append(((low <= true) & (true <= high)).mean())
+    assert 0.87 < np.mean(inside) <= 1
+    assert np.isnan(quality(rows, numbers.mean(rows)).slope_interval).all()  # nobody's slope was looked for
+
+
 @pytest.mark.parametrize("steps", [(), (1.0,), (5.0, 10.0)], ids=["free", "ones", "fives and tens"])
 def test_bad_workers_are_flagged(steps):
     total: Counter = Counter()

@@ -9,7 +9,7 @@ import pytest
 
 import crowdwise as cw
 from crowdwise import simulate
-from crowdwise.maths.kernels import Workspace, em_pass
+from crowdwise.maths.kernels import Workspace, e_step
 
 
 def accuracy(method, crowd):
@@ -20,7 +20,7 @@ def oracle(crowd):
     """Accuracy of the posterior under the planted confusions and an even class prior."""
     theta = np.ascontiguousarray(crowd.confusion.transpose(0, 2, 1))
     k = crowd.confusion.shape[1]
-    posterior = em_pass(Workspace.of(crowd.annotations), theta, np.full(k, 1 / k)).posterior
+    posterior = e_step(Workspace.of(crowd.annotations), theta, np.full(k, 1 / k))
     return float((posterior.argmax(axis=1) == crowd.truth).mean())
 
 

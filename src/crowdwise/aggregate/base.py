@@ -13,9 +13,12 @@ import numpy.typing as npt
 
 from ..core.errors import DataError, IdentifiabilityWarning, ParameterError
 from ..core.result import Result, versions
+from ..engine.drivers import Driver, InProcess, Threads
 from ..engine.em import Callback
+from ..engine.sources import InMemory
 from ..kinds.classes.annotations import Annotations, as_annotations
 from ..kinds.classes.estimate import class_result
+from ..maths.kernels import Workspace, n_threads, pays_to_compile
 from .cost import check_size
 from .gold import Gold, as_gold
 from .method import Method
@@ -37,6 +40,17 @@ class Run:
     n_shards: int = 1
     callback: Callback | None = None
     prior: F8 | None = None  # what earlier projects counted: worker, observed, true
+
+    def spread(self, annotations: Annotations, gold: Gold | None) -> Driver[Workspace]:
+        """The annotations in parts, ready for passes: how many, and who runs them, is not the methods' business."""
+        source, compiled = InMemory(annotations, self.n_shards), pays_to_compile(annotations)
+
+        def prepare(part: Annotations, first: int) -> Workspace:
+            known = None if gold is None else gold.label[first : first + part.n_tasks]
+            return Workspace.of(part, known, compiled, first)
+
+        threads = min(n_threads(), self.n_shards) if compiled else 1
+        return Threads(source, prepare, threads) if threads > 1 else InProcess(source, prepare)
 
 
 @dataclass(frozen=True)

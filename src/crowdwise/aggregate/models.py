@@ -12,7 +12,7 @@ from ..core.model import Model
 from ..core.result import Result
 from ..core.vocabulary import lookup
 from ..kinds.classes.annotations import Annotations
-from ..maths.kernels import Workspace, em_pass
+from ..maths.kernels import Workspace, e_step
 from ..maths.logspace import normalise_rows
 from . import registry
 from .voting.base import posterior_of
@@ -58,7 +58,7 @@ class ConfusionTable(ClassModel):
     def posterior(self, votes: Annotations) -> F8:
         """The E-step; tasks without labels have the class prior."""
         theta = np.ascontiguousarray(self.spread(self.theta, votes.workers).transpose(0, 2, 1))
-        found = em_pass(Workspace.of(votes), theta, np.maximum(self.weight, FLOOR)).posterior
+        found = e_step(Workspace.of(votes), theta, np.maximum(self.weight, FLOOR))
         silent = votes.labels_per_task == 0
         return np.where(silent[:, None], self.result.class_prior, found) if silent.any() else found
 

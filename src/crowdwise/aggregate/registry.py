@@ -17,7 +17,9 @@ from .cards.classes import CLASSES
 from .cards.comparisons import COMPARISONS
 from .cards.learners import LEARNERS
 from .cards.numbers import NUMBERS
+from .cards.probabilities import PROBABILITIES
 from .cards.rankings import RANKINGS
+from .cards.sets import SETS
 
 __all__ = [
     "CARDS",
@@ -40,6 +42,8 @@ METHODS = CLASSES
 CARDS: dict[str, Card] = {
     **CLASSES,
     **NUMBERS,
+    **PROBABILITIES,
+    **SETS,
     **COMPARISONS,
     **RANKINGS,
 }

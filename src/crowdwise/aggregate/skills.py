@@ -10,14 +10,13 @@ brings its own sides.
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import replace
 
 import numpy as np
 import numpy.typing as npt
 
 from ..engine.selection import shrunk
 from ..kinds.classes.annotations import Annotations
-from ..maths.kernels import EMPass, Workspace, em_pass, stats_of
+from ..maths.kernels import Workspace, accumulate, stats_of
 from ..maths.logspace import shares
 from ..maths.skill import Skill, widest, worker_skill
 from .cost import too_thin
@@ -50,20 +49,21 @@ def sides(annotations: Annotations, posterior: F8, own: Sequence[F8], gold: Gold
     space = Workspace.of(annotations, None if gold is None else gold.label)
     start = shares(annotations.votes)
     start = start if gold is None else gold.clamp(start)
-    vote = sharpened(annotations, space, start)
+    vote, votes_fit = sharpened(annotations, space, start)
     if np.array_equal(posterior, start):
-        return (vote.posterior,)
-    mine = sharpened(annotations, space, posterior)
-    margin = 1e-9 * abs(mine.log_likelihood)  # the order of a sum must not decide
-    views = (mine.posterior, vote.posterior)
-    return views[::-1] if vote.log_likelihood > mine.log_likelihood + margin else views
+        return (vote,)
+    mine, my_fit = sharpened(annotations, space, posterior)
+    margin = 1e-9 * abs(my_fit)  # the order of a sum must not decide
+    return (vote, mine) if votes_fit > my_fit + margin else (mine, vote)
 
 
-def sharpened(annotations: Annotations, space: Workspace, posterior: F8) -> EMPass:
-    """What confusions make of a posterior."""
+def sharpened(annotations: Annotations, space: Workspace, posterior: F8) -> tuple[F8, float]:
+    """What confusions make of a posterior, and how likely the labels are by it."""
     heard = annotations.labels_per_task > 0  # tasks without labels have no say in what classes are common
-    found = EMPass(posterior, stats_of(space, posterior), 0.0)
+    stats, fit = stats_of(space, posterior), 0.0
     for _ in range(PASSES if heard.any() else 0):
-        prior = found.posterior[heard].mean(axis=0) + LEAST
-        found = em_pass(space, shrunk(found.stats.counts), prior / prior.sum())
-    return replace(found, posterior=found.posterior.copy())
+        prior = posterior[heard].mean(axis=0) + LEAST
+        stats, fit = accumulate(space, shrunk(stats.counts), prior / prior.sum())
+        assert space.memory.last is not None
+        posterior = space.memory.last
+    return posterior.copy(), fit

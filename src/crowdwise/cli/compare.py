@@ -66,7 +66,7 @@ def compare(
     annotations, known = load(votes, asked, gold, gold_columns, method[0] if method else None)
     chosen = method or registry.names(annotations.kind.name)
     tell_ledger(annotations.ledger)
-    answers = asked.truth(truth, truth_columns)
+    answers = asked.truth(truth, truth_columns, annotations.kind)
     with naming(votes, gold, truth), counting("compare") as watch:
         found = run(
             annotations,

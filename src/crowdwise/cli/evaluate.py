@@ -46,12 +46,13 @@ def evaluate(
     """Score labels and probabilities against the truth, with 95 % intervals."""
     from ..core.result import Result
     from ..scoring.evaluate import evaluate as score
+    from ..scoring.evaluate import kind_of
 
     if truth is None:
         raise ParameterError("evaluate needs --truth FILE, a table task,label")
     found: Result | pl.DataFrame = Result.load(labels) if labels.is_dir() else read_labels(labels, columns)
     told = None if labels.is_dir() else gold_beside(labels)
-    answers = Asked(missing=missing).truth(truth, truth_columns)
+    answers = Asked(missing=missing).truth(truth, truth_columns, kind_of(found))
     with naming(labels, truth):
         scores = score(found, answers, gold=told, resamples=resamples, seed=seed)
     if json:
@@ -88,14 +89,17 @@ def read_labels(path: Path, columns: str | None) -> pl.DataFrame:
     import polars as pl
 
     from ..core.intake.columns import TRUTH, parse_columns
+    from ..io.kind_of_columns import kind_of_header
     from ..io.numerals import with_points
     from ..io.reading import choose_columns
     from ..io.tables import open_table
 
     table = open_table(path)
-    chosen, _ = choose_columns(table, parse_columns(columns), TRUTH)
+    own = None if columns else kind_of_header(table.header)
+    roles = TRUTH if own is None else ("task", *own.columns)
+    chosen, _ = choose_columns(table, parse_columns(columns), roles)
     frame = table.read(table.header).with_columns(pl.all().cast(pl.String))
     if table.decimal_comma:
         frame = with_points(frame, [name for name in frame.columns if name.startswith("p_")])
-    ours = {theirs: role for role, theirs in chosen.items() if role in TRUTH}
-    return frame.drop([name for name in TRUTH if name not in ours and name in frame.columns]).rename(ours)
+    ours = {theirs: role for role, theirs in chosen.items() if role in roles}
+    return frame.drop([name for name in roles if name not in ours and name in frame.columns]).rename(ours)

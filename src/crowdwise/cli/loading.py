@@ -40,7 +40,7 @@ def load(
         if note is not None:
             say(f"note: {note}")
     else:
-        known = asked.truth(gold, columns)
+        known = asked.truth(gold, columns, annotations.kind)
     if known is None or not hasattr(annotations, "with_classes"):
         return annotations, known
     before = annotations.n_classes

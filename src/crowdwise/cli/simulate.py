@@ -30,7 +30,7 @@ def simulate(
         typer.Option(
             "-o",
             "--output",
-            help="Folder for labels.csv (of other kinds than classes votes.csv), truth.csv, workers.csv, features.npz.",
+            help="Folder for labels.csv (of other kinds votes.csv), truth.csv, workers.csv, features.npz.",
             show_default=False,
         ),
     ] = None,
@@ -40,7 +40,7 @@ def simulate(
     from .. import simulate as room
 
     if scenario is None:
-        rows = [[name, each.description] for name, each in (room.SCENARIOS | room.OTHER_SCENARIOS).items()]
+        rows = [[name, each.description] for name, each in room.EVERY.items()]
         print_table("", ["scenario", "the crowd"], rows, stderr=False)
         return
     if output is None:

@@ -15,6 +15,7 @@ import typer
 if TYPE_CHECKING:
     import polars as pl
 
+    from ..core.kind import Kind
     from ..io.reading import Reading
 
 
@@ -33,6 +34,7 @@ class Multi(Enum):
     error = "error"
     join = "join"
     drop = "drop"
+    set = "set"
 
 
 class Refused(StrEnum):
@@ -77,8 +79,22 @@ Question = Annotated[
     typer.Option("--question", help="Which question of an export with several.", metavar="NAME", show_default=False),
 ]
 Multiple = Annotated[
-    Multi,
-    typer.Option("--multiple", help="When an answer holds several labels: refuse, join them to one class, or drop it."),
+    Multi | None,
+    typer.Option(
+        "--multiple",
+        help="When an answer holds several labels: refuse, join them to one class, drop it, or read sets (also a|b in "
+        "a table); by default exports with such answers are read as sets.",
+        show_default=False,
+    ),
+]
+Offered = Annotated[
+    Path | None,
+    typer.Option(
+        "--offered",
+        help="A table task,offered: what could be chosen, where answers are sets (by default all classes).",
+        metavar="FILE",
+        show_default=False,
+    ),
 ]
 Predictions = Annotated[
     bool, typer.Option("--predictions", help="Take the predictions of models in an export as workers.")
@@ -99,7 +115,7 @@ KindOption = Annotated[
     str | None,
     typer.Option(
         "--kind",
-        help="What the answers are: classes, numbers, comparisons or rankings; by default the columns tell.",
+        help="What the answers are: classes, numbers, sets, comparisons, rankings, ...; by default the columns tell.",
         metavar="NAME",
         show_default=False,
     ),
@@ -132,11 +148,12 @@ class Asked:
     duplicates: Duplicates = Repeats.error
     format: Format = None
     question: Question = None
-    multiple: Multiple = Multi.error
+    multiple: Multiple = None
     predictions: Predictions = False
     rejected: Rejected = Refused.keep
     missing: Missing = None
     kind: KindOption = None
+    offered: Offered = None
     about_tasks: AboutTasks = None
     about_workers: AboutWorkers = None
 
@@ -152,23 +169,28 @@ class Asked:
             duplicates=self.duplicates.value,
             format=self.format,
             question=self.question,
-            multiple=self.multiple.value,
+            multiple=None if self.multiple is None else self.multiple.value,
             predictions=self.predictions,
             rejected=self.rejected.value,
             missing=tuple(self.missing or ()),
             kind=self.kind,
             likely=likely,
+            offered=self.offered,
             about_tasks=self.about_tasks,
             about_workers=self.about_workers,
         )
 
-    def truth(self, path: Path | None, columns: str | None) -> pl.DataFrame | None:
-        """Known labels in a file (--gold or --truth, with --gold-columns or --truth-columns), if one is named."""
+    def truth(self, path: Path | None, columns: str | None, kind: Kind | None = None) -> pl.DataFrame | None:
+        """Known answers in a file (--gold or --truth, with --gold-columns or --truth-columns), if one is named; a kind
+        whose truths stand in columns of their own reads them itself."""
         from ..core.intake.columns import TRUTH_OPTION, parse_columns
         from ..io.read import read_truth
 
         if path is None:
             return None
+        if kind is not None and kind.can("read_truth") and columns is None:
+            own: pl.DataFrame = kind.door("read_truth")(path, missing=tuple(self.missing or ()))
+            return own
         return read_truth(path, columns=parse_columns(columns, TRUTH_OPTION), missing=tuple(self.missing or ()))
 
 

@@ -16,6 +16,8 @@ Door = str | Callable[..., Any]
 BUILT_IN = {
     "classes": "crowdwise.kinds.classes.annotations:KIND",
     "numbers": "crowdwise.kinds.numbers.votes:KIND",
+    "probabilities": "crowdwise.kinds.probabilities.votes:KIND",
+    "sets": "crowdwise.kinds.sets.votes:KIND",
     "comparisons": "crowdwise.kinds.comparisons.votes:KIND",
     "rankings": "crowdwise.kinds.rankings.votes:KIND",
 }

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, replace
 from functools import cached_property
 from itertools import pairwise
 from typing import TYPE_CHECKING, Any, Generic, Literal, Self, TypeVar
@@ -20,7 +20,7 @@ from .intake.repeats import Duplicates
 from .kind_table import get
 from .ledger import Ledger
 from .side_tables import SideTable, narrowed
-from .vocabulary import Codes, codes_of, recode
+from .vocabulary import codes_of, recode
 
 if TYPE_CHECKING:
     from .kind import Kind
@@ -30,23 +30,13 @@ F8 = npt.NDArray[np.float64]
 
 
 @dataclass(frozen=True, eq=False, repr=False)
-class Votes(Generic[A]):
+class Votes(Coded[A], Generic[A]):
     """Rows as codes into sorted vocabularies of tasks and workers, sorted by task, then worker, with one answer each.
 
     `about_tasks` and `about_workers` are tables of whatever else is known of them (text, url; group, family, cost), by
     name; they travel with the rows.
     """
 
-    task: Codes
-    worker: Codes
-    answers: A
-    tasks: pl.Series
-    workers: pl.Series
-    weight: F8 | None = None
-    time: F8 | None = None
-    duration: F8 | None = None
-    confidence: F8 | None = None
-    ledger: Ledger = field(default_factory=lambda: Ledger(0, 0))
     about_tasks: SideTable = None
     about_workers: SideTable = None
 
@@ -64,7 +54,7 @@ class Votes(Generic[A]):
             object.__setattr__(self, name, frozen(array))
 
     @classmethod
-    def _of(cls, coded: Coded, **more: Any) -> Self:
+    def _of(cls, coded: Coded[Any], **more: Any) -> Self:
         return cls(**{name: getattr(coded, name) for name in Coded.__dataclass_fields__}, **more)
 
     # ---------------------------------------------------------------- sizes and views

@@ -23,10 +23,10 @@ def told(
     """
     if asked is not None:
         kind = kinds.get(asked)
-        return kind, _with(mapping, kind, header), ()
+        return kind, _with_more(_with(mapping, kind, header), kind, header), ()
     for name in kinds.names():
         if name != FALLBACK and any(_of(kinds.get(name), role) for role in mapping):
-            return kinds.get(name), dict(mapping), ()
+            return kinds.get(name), _with_more(mapping, kinds.get(name), header), ()
     labels = {c for c in header if c.strip().lower().replace(" ", "_") in KNOWN_AS["label"].split()}
     if "label" not in mapping:
         for name in kinds.names():
@@ -38,11 +38,31 @@ def told(
     return kinds.get(FALLBACK), dict(mapping), ()
 
 
+def told_by_values(labels: pl.Series) -> tuple[Kind | None, tuple[str, ...]]:
+    """The kind that a table's column of labels tells: lists, or what only one kind can be; None: classes."""
+    kind, notes = told_by_lists(labels)
+    return (kind, notes) if kind is not None else told_by_labels(labels)
+
+
 def told_by_labels(labels: pl.Series) -> tuple[Kind | None, tuple[str, ...]]:
     """The kind that a table's column of labels can only be, and a note; None where it holds classes."""
     for name in kinds.names():
         kind = kinds.get(name)
         why = kind.claims(labels.unique()) if kind.from_labels and kind.claims is not None else ""
+        if why:
+            return kind, (f"read as {kind.people} ({why}); --kind {FALLBACK} reads classes",)
+    return None, ()
+
+
+def told_by_lists(answers: pl.Series) -> tuple[Kind | None, tuple[str, ...]]:
+    """The kind of a table's answers where these are lists, in JSON or as such, and a note; None where they are not."""
+    some = answers.drop_nulls().head(100)
+    listed = isinstance(some.dtype, pl.List) or (
+        some.dtype == pl.String and len(some) > 0 and bool(some.str.strip_chars_start().str.starts_with("[").all())
+    )
+    for name in kinds.names() if listed else ():
+        kind = kinds.get(name)
+        why = kind.claims(answers) if kind.claims is not None and len(kind.columns) == 1 else ""
         if why:
             return kind, (f"read as {kind.people} ({why}); --kind {FALLBACK} reads classes",)
     return None, ()
@@ -61,6 +81,14 @@ def told_by_answers(question: str | None, answers: pl.Series) -> tuple[str, tupl
         if why:
             return name, (f"read as {kind.people} ({why}); --kind {FALLBACK} reads classes",)
     return FALLBACK, ()
+
+
+def kind_of_header(header: Sequence[str]) -> Kind | None:
+    """The kind, other than classes, whose columns a table of results has by their own names; None where labels are."""
+    if set(KNOWN_AS["label"].split()) & set(header):
+        return None
+    every = (kinds.get(name) for name in kinds.names() if name != FALLBACK)
+    return next((kind for kind in every if kind.can("evaluate") and set(kind.columns) <= set(header)), None)
 
 
 def roles(kind: Kind, mapping: Mapping[str, str]) -> tuple[str, ...]:
@@ -85,6 +113,12 @@ def answer_of(wanted: Sequence[str]) -> list[str]:
 def answer_roles() -> tuple[str, ...]:
     """What the columns of answers are called, over all kinds; `value_*` for parts."""
     return tuple(dict.fromkeys(role for name in kinds.names() for role in kinds.get(name).roles))
+
+
+def _with_more(mapping: Mapping[str, str], kind: Kind, header: Sequence[str]) -> dict[str, str]:
+    """With the further columns of an answer that are there by their own names."""
+    more = {role: role for role in kind.more_roles if role in header and role not in mapping.values()}
+    return {**more, **mapping} if any(_of(kind, role) for role in mapping) else dict(mapping)
 
 
 def _of(kind: Kind, role: str) -> bool:

@@ -32,7 +32,7 @@ def read(
     duplicates: Duplicates = "error",
     format: str | None = None,
     question: str | None = None,
-    multiple: Multiple = "error",
+    multiple: Multiple | None = None,
     predictions: bool = False,
     rejected: Rejected = "keep",
     classes: Any = None,
@@ -40,6 +40,7 @@ def read(
     missing: Sequence[str] = (),
     kind: str | None = None,
     order: Sequence[Any] | None = None,
+    offered: Any = None,
     about_tasks: Any = None,
     about_workers: Any = None,
 ) -> Any:
@@ -50,8 +51,9 @@ def read(
     they differ. `format="wide"` reads a table with one column per worker, whose first column names the task.
     `missing` lists values that stand for nothing, such as R's "NA". What comes back are Annotations where the
     answers are classes, and Votes where they are of another `kind`; without `kind` the columns tell. `order` names
-    classes that have an order from the lowest to the highest. `about_tasks` and `about_workers` are files or frames
-    with a row a task or worker (text, url; group, family, cost), which travel with the votes.
+    classes that have an order from the lowest to the highest; `offered` says of label sets what could be chosen in
+    each task. `about_tasks` and `about_workers` are files or frames with a row a task or worker (text, url; group,
+    family, cost), which travel with the votes.
     `read_all` also returns the gold labels that the file knows, and explains what it was taken for.
     """
     return read_all(
@@ -68,6 +70,7 @@ def read(
         missing=missing,
         kind=kind,
         order=order,
+        offered=offered,
         about_tasks=about_tasks,
         about_workers=about_workers,
     ).annotations

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import os
 from collections.abc import Callable, Iterator, Mapping, Sequence
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, field
 from functools import partial
 from inspect import signature
 from pathlib import Path
@@ -15,19 +15,18 @@ import polars as pl
 from ..core import kind as kinds
 from ..core.answers import Coder
 from ..core.errors import DataError, ParameterError
-from ..core.intake.coding import encode
 from ..core.intake.column import UnknownClasses
 from ..core.intake.columns import TAKEN, candidates, choose, values
 from ..core.intake.repeats import Duplicates
-from ..core.kind import Kind
-from ..core.ledger import Ledger
+from ..core.kind import Kind, resolve
 from ..core.vocabulary import quote
-from .about import facts, facts_of_items, with_about
+from .about import facts, with_about
 from .formats import FORMATS as EXPORTS
 from .formats import get
-from .formats.base import OF_TASKS, Ask, Control, Found, Item, Multiple, Rejected
+from .formats.base import OF_TASKS, SETS, Ask, Control, Found, Item, Multiple, Rejected
 from .formats.detect import PLAIN, detect
-from .kind_of_columns import FALLBACK, answer_of, fitting, roles, told, told_by_labels
+from .found_votes import coded_votes, with_facts
+from .kind_of_columns import FALLBACK, answer_of, fitting, roles, told, told_by_values
 from .numerals import respell, with_points
 from .snorkel import read_snorkel
 from .sources import Source, open_source, printable
@@ -80,7 +79,7 @@ def read_all(
     duplicates: Duplicates = "error",
     format: str | None = None,
     question: str | None = None,
-    multiple: Multiple = "error",
+    multiple: Multiple | None = None,
     predictions: bool = False,
     rejected: Rejected = "keep",
     classes: Any = None,
@@ -89,61 +88,44 @@ def read_all(
     kind: str | None = None,
     likely: str | None = None,
     order: Sequence[Any] | None = None,
+    offered: Any = None,
     about_tasks: Any = None,
     about_workers: Any = None,
 ) -> Reading:
     """Everything in a file of votes; `read` gives the annotations alone.
 
     `question`, `multiple`, `predictions` and `rejected` are for exports of labelling tools: which control, what to do
-    with several labels in one answer ("join" makes "a|b" a class), whether models' predictions are votes, and whether
-    assignments that the requester rejected stay in. `missing` lists values that stand for nothing, such as R's "NA".
-    `kind` says what kind of answers these are ("classes", "numbers"); without it the columns tell, or, where they leave
-    it open, the `likely` kind is meant (the one that a method takes). `order` names the
-    classes from the lowest to the highest, where they have an order. `about_tasks` and `about_workers` are files or
-    frames with a row a task or worker, which then travel with the votes.
+    with several labels in one answer ("join" makes "a|b" a class, "set" reads sets, also from "a|b" in tables), whether
+    models' predictions are votes, and whether assignments that the requester rejected stay in. `missing` lists values
+    that stand for nothing, such as R's "NA". `kind` says what kind of answers these are ("classes", "numbers", "sets");
+    without it the columns tell, or, where they leave it open, the `likely` kind is meant (the one that a method takes).
+    `order` names the classes from the lowest to the highest, where they have an order; `offered` (a mapping, a file or
+    frame with a row a task) what could be chosen, where answers are sets and not everything could. `about_tasks` and
+    `about_workers` are files or frames with a row a task or worker, which then travel with the votes.
     """
     if format is not None and format not in FORMATS:
         raise ParameterError(f"format must be one of {', '.join(FORMATS)}, got {format!r}")
     if kind is None and (classes is not None or order is not None):
         kind = FALLBACK
+    if kind is None and multiple == "set":
+        kind = SETS
     ask = Ask(question, columns or {}, multiple, predictions, rejected, missing, kind or likely)
+    about = {"tasks": about_tasks, "workers": about_workers}
     if format == "snorkel" or (format is None and str(path).endswith(".npy")):
-        matrix = with_about(read_snorkel(path, columns, classes), tasks=about_tasks, workers=about_workers)
-        return Reading(matrix, "snorkel", "the file's name ends in .npy")
+        votes = with_about(read_snorkel(path, columns, classes), **about)
+        return Reading(votes, "snorkel", "the file's name ends in .npy")
     where, name, why, chosen, found = _find(path, format, ask)
+    unknown = None if unknown_classes == "error" else unknown_classes
+    own = {"classes": classes, "order": order, "unknown_classes": unknown}
     record = kinds.get(kind or likely or found.kind)
     _take_as(found, record, where)
-    own = {"classes": classes, "order": order}
-    if unknown_classes != "error":
-        own["unknown_classes"] = unknown_classes
+    if offered is not None:
+        _add_offered(found, record, offered)
     coder = _coder(record, {key: value for key, value in own.items() if value is not None}, name, found, kind)
-    try:
-        coded = encode(
-            found.columns,
-            coder,
-            tasks=found.tasks,
-            workers=found.all_workers,
-            duplicates="keep" if found.again and duplicates == "error" else duplicates,
-            notes=found.notes,
-            missing=missing if name != "wide" else (),
-        )
-    except DataError as error:
-        raise DataError(f"{where}: {error}") from None
-    ledger = _with(coded.ledger, found.dropped)
-    _refuse_empty(ledger, where, name)
-    votes = record.votes._of(replace(coded, ledger=ledger))
-    if found.items is not None:
-        found.about_tasks = facts_of_items(found.items(), _of_tasks(columns), where)
-    if found.workers is not None and found.workers.width > 1:
-        votes = votes.about(workers=found.workers)
-    if found.about_tasks is not None:
-        votes = votes.about(tasks=found.about_tasks)
-    votes = with_about(votes, tasks=about_tasks, workers=about_workers)
+    policy = "keep" if found.again and duplicates == "error" else duplicates
+    votes = with_facts(coded_votes(record, coder, found, (where, name), policy, missing), found, where, columns)
+    votes = with_about(votes, **about)
     return Reading(votes, name, why, found.question, chosen, found.gold, found.workers, found.items, found.control)
-
-
-def _of_tasks(columns: Mapping[str, str] | None) -> dict[str, str]:
-    return {role: column for role, column in (columns or {}).items() if role in OF_TASKS}
 
 
 def _take_as(found: Found, record: Kind, where: str) -> None:
@@ -156,6 +138,13 @@ def _take_as(found: Found, record: Kind, where: str) -> None:
         _complete(found, record)
     else:
         raise DataError(f"{where} cannot be read as {record.people}")
+
+
+def _add_offered(found: Found, record: Kind, offered: Any) -> None:
+    """A column of what could be chosen in each row, by its task."""
+    if "offered" not in record.roles:
+        raise ParameterError(f"offered does not go with {record.people}")
+    found.columns["offered"] = resolve(record.doors["offered"])(found.columns["task"], offered)
 
 
 def _coder(
@@ -201,11 +190,14 @@ def _find_long(
         out.append(record.name)
         record, wanted, chosen, notes = _columns(table, mapping, None, out)
         frame = _read(table, chosen, wanted)
-    other, why_other = told_by_labels(frame[chosen["label"]]) if ask.kind is None and "label" in chosen else (None, ())
+    other, why_other = told_by_values(frame[chosen["label"]]) if ask.kind is None and "label" in chosen else (None, ())
     if other is not None:
         own = {role: column for role, column in mapping.items() if role != "label"}
-        record, wanted, chosen, notes = _columns(table, {**own, next(iter(other.columns)): chosen["label"]}, other.name)
-        notes += why_other
+        role = next(iter(other.columns))
+        record, wanted, chosen, notes = _columns(table, {**own, role: chosen["label"]}, other.name)
+        frame, notes = _read(table, chosen, wanted), notes + why_other
+    elif record.name == FALLBACK and table.with_lists is not None:
+        frame = table.read(list(chosen.values()))  # a class is no list: it says where there is one
     if table.decimal_comma:
         numbers = ("time", "weight", *TAKEN, *(answer_of(wanted) if record.fits is not None else ()))
         frame = with_points(frame, [chosen[role] for role in numbers if role in chosen])
@@ -223,8 +215,8 @@ def _find_long(
 
 
 def _read(table: Table, chosen: Mapping[str, str], wanted: Sequence[str]) -> pl.DataFrame:
-    """The chosen columns; those of the answer may hold lists, unless a class is meant."""
-    columns, own = list(chosen.values()), [chosen[role] for role in answer_of(wanted) if role != "label"]
+    """The chosen columns; those of the answer may hold lists."""
+    columns, own = list(chosen.values()), [chosen[role] for role in answer_of(wanted)]
     return table.read(columns) if table.with_lists is None else table.with_lists(columns, own)
 
 
@@ -272,22 +264,3 @@ def _gold(frame: pl.DataFrame, chosen: Mapping[str, str], where: str) -> pl.Data
     if len(twice):
         raise DataError(f"{where}: {len(twice)} tasks have two different gold labels: {quote(twice)}; keep one of them")
     return known
-
-
-def _with(ledger: Ledger, dropped: Mapping[str, int]) -> Ledger:
-    reasons = {r: dropped.get(r, 0) + ledger.dropped.get(r, 0) for r in dict.fromkeys([*dropped, *ledger.dropped])}
-    return Ledger(ledger.rows_in + sum(dropped.values()), ledger.rows_used, reasons, ledger.notes)
-
-
-def _refuse_empty(ledger: Ledger, where: str, kind: str) -> None:
-    if ledger.rows_used:
-        return
-    if ledger.rows_in:
-        why = "; ".join(f"{n:,} {reason}" for reason, n in ledger.dropped.items())
-        hint = "are these the right columns?" if kind in TABLES else "is it the right file?"
-        raise DataError(f"{where}: none of its {ledger.rows_in:,} rows can be used ({why}); {hint}")
-    raise DataError(
-        f"{where} has a header but no rows with labels; is it the right file?"
-        if kind in TABLES
-        else f"{where} has no annotations; is it the right file?"
-    )

@@ -27,25 +27,34 @@ def bootstrap_interval(
 ) -> tuple[float, float] | None:
     """Expanded percentile interval of statistic(sums[draw, term]), where terms[block, term] are summed.
 
-    The percentiles are those of a t distribution, widened by sqrt(n / (n - 1)) (Hesterberg 2015,
-    doi:10.1080/00031305.2015.1089789): plain ones are too narrow for few tasks. None where the statistic does not
+    Percentiles as in `central` (Hesterberg 2015, doi:10.1080/00031305.2015.1089789). None where the statistic does not
     exist in more than a twentieth of the draws.
     """
-    from scipy.special import ndtr, stdtrit
-
     n = len(terms)
     if n < 3:
         return None
-    values = np.concatenate([statistic(_times_drawn(_PART, n, rng) @ terms) for _ in range(DRAWS // _PART)])
+    values = np.concatenate([statistic(times_drawn(_PART, n, rng) @ terms) for _ in range(DRAWS // _PART)])
     values = values[np.isfinite(values)]
     if len(values) < 0.95 * DRAWS:
         return None
-    tail = float(ndtr(np.sqrt(n / (n - 1)) * stdtrit(n - 1, (1 - level) / 2)))
+    return central(values, n, level)
+
+
+def central(values: F8, n: int, level: float) -> tuple[float, float]:
+    """The central share `level` of values drawn from n tasks: the percentiles of a t distribution, widened by
+    sqrt(n / (n - 1)); plain ones are too narrow for few tasks (Hesterberg 2015).
+
+    >>> [round(end, 1) for end in central(np.arange(1001.0), 1000, 0.9)]
+    [49.8, 950.2]
+    """
+    from scipy.special import ndtr, stdtrit
+
+    tail = float(ndtr(np.sqrt(n / (n - 1)) * stdtrit(n - 1, (1 - level) / 2))) if n > 1 else 0.0
     low, high = np.quantile(values, [tail, 1 - tail])
     return float(low), float(high)
 
 
-def _times_drawn(draws: int, n: int, rng: np.random.Generator) -> F8:
+def times_drawn(draws: int, n: int, rng: np.random.Generator) -> F8:
     """times[draw, block]: how often each of n blocks is among n drawn with replacement."""
     place = rng.integers(n, size=(draws, n)) + n * np.arange(draws)[:, None]
     return np.bincount(place.ravel(), minlength=draws * n).reshape(draws, n).astype(np.float64)

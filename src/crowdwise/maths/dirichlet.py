@@ -11,10 +11,21 @@ F8 = npt.NDArray[np.float64]
 
 def log_evidence(counts: F8, mean: F8, strength: float) -> float:
     """log of the product over rows of DirMult(counts[row]; strength · mean), without the binomial constants."""
-    prior = strength * mean
-    total = counts.sum(axis=1)
-    rows = gammaln(strength) - gammaln(strength + total)
-    return float(rows.sum() + (gammaln(prior + counts) - gammaln(prior)).sum())
+    return float(log_rows(counts, strength * mean, axis=1).sum())
+
+
+def log_rows(counts: F8, prior: F8, axis: int) -> F8:
+    """log DirMult(counts; prior) along an axis of both, without the binomial constants.
+
+    >>> log_rows(np.array([[1.0, 1.0]]), np.ones(2), axis=1).round(3).tolist()  # log 1/2 · 1/3
+    [-1.792]
+    """
+    prior = np.broadcast_to(prior, np.broadcast_shapes(prior.shape, (1,) * counts.ndim))
+    mass, total = prior.sum(axis=axis), counts.sum(axis=axis)
+    if prior.shape[axis] == 1:  # the same for every entry
+        mass = mass * counts.shape[axis]
+    cells = gammaln(prior + counts) - gammaln(prior)
+    return np.asarray(gammaln(mass) - gammaln(mass + total) + cells.sum(axis=axis))
 
 
 def update_mean(counts: F8, mean: F8, strength: float, pseudo: F8, rounds: int = 3) -> F8:
@@ -68,6 +79,11 @@ def divergence(belief: F8, prior: F8, axis: int) -> float:
     >>> divergence(np.array([2.0, 1.0]), np.array([1.0, 1.0]), axis=0).__round__(3)  # log 2 - 1/2
     0.193
     """
-    constant = gammaln(belief.sum(axis=axis)).sum() - gammaln(prior.sum(axis=axis)).sum()
+    return float(divergences(belief, prior, axis).sum())
+
+
+def divergences(belief: F8, prior: F8, axis: int) -> F8:
+    """The same of each Dirichlet."""
+    ends = gammaln(belief.sum(axis=axis)) - gammaln(prior.sum(axis=axis))
     cells = gammaln(prior) - gammaln(belief) + (belief - prior) * log_mean(belief, axis)
-    return float(constant + cells.sum())
+    return np.asarray(ends + cells.sum(axis=axis))

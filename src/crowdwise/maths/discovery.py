@@ -17,9 +17,6 @@ def adjusted(p: F8) -> F8:
     >>> adjusted(np.array([0.01, 0.04, 0.03, 0.5]))
     array([0.04      , 0.05333333, 0.05333333, 0.5       ])
     """
-    n = len(p)
-    order = np.argsort(p, kind="stable")
-    scaled = p[order] * n / np.arange(1, n + 1)
-    out = np.empty(n)
-    out[order] = np.minimum(np.minimum.accumulate(scaled[::-1])[::-1], 1.0)
-    return out
+    from scipy.stats import false_discovery_control
+
+    return np.asarray(false_discovery_control(np.clip(p, 0.0, 1.0))) if len(p) else np.empty(0)

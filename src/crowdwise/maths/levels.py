@@ -20,6 +20,8 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
+from .dirichlet import log_rows
+
 F8 = npt.NDArray[np.float64]
 I8 = npt.NDArray[np.int64]
 Codes = npt.NDArray[np.integer[Any]]
@@ -222,15 +224,12 @@ def _without_right(table: F8) -> F8:
 
 def _log_urn(said: F8, usual: F8, strength: float) -> F8:
     """log-probability [task, class] of the wrong answers among said[task, label], drawn from the task's urn."""
-    from scipy.special import gammaln
-
     n, k = said.shape
     out: Any = np.zeros((n, k))
     for true in range(k if k > 2 else 0):  # of two classes only one is wrong
         balls = np.delete(usual[true], true) * strength
         drawn = np.delete(said, true, axis=1)
-        out[:, true] = (gammaln(balls + drawn) - gammaln(balls)).sum(axis=1)
-        out[:, true] += gammaln(strength) - gammaln(strength + drawn.sum(axis=1))
+        out[:, true] = log_rows(drawn, balls, axis=1)
     return np.asarray(out)
 
 

@@ -5,18 +5,10 @@ from __future__ import annotations
 import numpy as np
 import numpy.typing as npt
 
+from .coins import coins, even
 from .messages import Nodes
 
 F8 = npt.NDArray[np.float64]
-
-
-def coins(p: F8, k: int) -> F8:
-    """theta[node, true, observed] of one-coin workers with accuracies p: errors are shared out evenly."""
-    if k == 1:
-        return np.ones((len(p), 1, 1))
-    theta = np.repeat(((1 - p) / (k - 1))[:, None], k * k, axis=1).reshape(len(p), k, k)
-    theta[:, np.arange(k), np.arange(k)] = p[:, None]
-    return theta
 
 
 def beta_nodes(right: float, wrong: float, n: int) -> tuple[F8, F8]:
@@ -48,8 +40,7 @@ def two_coin(right: float, wrong: float, n: int) -> Nodes:
 
 def dirichlet(right: float, wrong: float, k: int, n: int, rng: np.random.Generator) -> Nodes:
     """n samples of matrices with rows ~ Dir(right on the diagonal, wrong elsewhere), all of one weight."""
-    alpha = np.full((k, k), wrong) + (right - wrong) * np.eye(k)
-    theta = np.stack([rng.dirichlet(row, size=n) for row in alpha], axis=1)
+    theta = np.stack([rng.dirichlet(row, size=n) for row in even(right, wrong, k)], axis=1)
     return Nodes(theta, np.full(n, -np.log(n)))
 
 

@@ -37,5 +37,8 @@ class LabelRows(Protocol):
     @property
     def n_classes(self) -> int: ...  # noqa: D102
 
+    def count_votes(self) -> npt.NDArray[np.float64]:
+        """votes[task, class], an array of your own."""
+
     def take(self, rows: npt.NDArray[Any]) -> Self:
         """Some of the rows."""

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from typing import Any
 
 import numpy as np
@@ -80,14 +80,19 @@ def training(votes: Annotations, result: Result, history: pl.DataFrame | None) -
         f"{len(result.labels) - len(differ):,} of {len(result.labels):,} tasks, and the same as the majority of the "
         f"crowd for {int(said.sum()):,} of {int(here.sum()):,}."
     ]
+    found = course_of(result, history)
+    return replace(found, sentences=sentences + found.sentences, rows=_differing(result, alone, differ))
+
+
+def course_of(result: Result, history: pl.DataFrame | None) -> Training:
+    """How the training went, whatever the kind of answers: curves, and the epoch that was kept."""
     best = result.extra.get("best_epoch")
-    if best is not None:
-        sentences.append(f"The weights of epoch {best} of {result.n_iter} were kept.")
+    sentences = [] if best is None else [f"The weights of epoch {best} of {result.n_iter} were kept."]
     if history is None or not {"epoch", "loss"} <= set(history.columns):
         epochs = np.arange(1, len(result.trace) + 1)
         history = pl.DataFrame({"epoch": epochs, "loss": -result.trace})
     loss, score, terms = _progress(history, None if best is None else float(best))
-    return Training(loss, score, terms, sentences, _differing(result, alone, differ))
+    return Training(loss, score, terms, sentences)
 
 
 def _progress(history: pl.DataFrame, best: float | None) -> tuple[Markup, Markup, list[str]]:
@@ -103,7 +108,7 @@ def _progress(history: pl.DataFrame, best: float | None) -> tuple[Markup, Markup
     loss, score = charts.curves(series, "epoch", label, at=best, width=420), NOTHING
     if "score" in numbers.columns:
         one = [("score", epoch, numbers["score"].to_list())]
-        score = charts.curves(one, "epoch", "Score on held-out labels by epoch", at=best, width=420)
+        score = charts.curves(one, "epoch", "Score on held-out answers by epoch", at=best, width=420)
     return loss, score, [shown(term, 30) for term in terms]
 
 

@@ -12,6 +12,8 @@ from dataclasses import dataclass
 import numpy as np
 import numpy.typing as npt
 
+from ..maths.bootstrap import central, times_drawn
+
 F8 = npt.NDArray[np.float64]
 I8 = npt.NDArray[np.int64]
 
@@ -55,17 +57,17 @@ def intervals(terms: Terms, resamples: int, seed: int) -> dict[str, tuple[float,
     sums, places = _sums(terms, resamples, rng)
     n = len(terms.true)
     found = {
-        name: jeffreys(value.mean(), n) if name in SHARES else _central(sums[:, places[name]][:, 0] / n)
+        name: jeffreys(value.mean(), n) if name in SHARES else central(sums[:, places[name]][:, 0] / n, n, LEVEL)
         for name, value in terms.means.items()
     }
     right, both = sums[:, places["right"]], sums[:, places["both"]]
     f1 = np.divide(2 * right, both, out=np.zeros_like(right), where=both > 0)
-    found["macro_f1"] = _central(f1.sum(axis=1) / (both > 0).sum(axis=1))
+    found["macro_f1"] = central(f1.sum(axis=1) / (both > 0).sum(axis=1), n, LEVEL)
     if (terms.said == terms.true).all():  # every resample is perfect too, and says nothing
         found["macro_f1"] = jeffreys(1.0, n)
     if terms.bin is not None:
         measured = float(np.abs(np.bincount(terms.bin, weights=terms.gap)).sum() / n)
-        low, high = _central(np.abs(sums[:, places["bin"]]).sum(axis=1) / n)
+        low, high = central(np.abs(sums[:, places["bin"]]).sum(axis=1) / n, n, LEVEL)
         calibrated = measured <= _by_chance(terms.means["mean_confidence"], terms.bin, rng)
         found["ece"] = (0.0 if calibrated else max(0.0, 2 * measured - high), max(measured, 2 * measured - low))
     return found
@@ -90,11 +92,6 @@ def _by_chance(p: F8, place: I8, rng: np.random.Generator) -> float:
     return float(np.quantile(ece, (1 + LEVEL) / 2))
 
 
-def _central(values: F8) -> tuple[float, float]:
-    low, high = np.quantile(values, [(1 - LEVEL) / 2, (1 + LEVEL) / 2])
-    return float(low), float(high)
-
-
 def _sums(terms: Terms, resamples: int, rng: np.random.Generator) -> tuple[F8, dict[str, slice]]:
     """sums[resample, column] and which columns belong to what."""
     from scipy.sparse import csr_array
@@ -117,7 +114,5 @@ def _sums(terms: Terms, resamples: int, rng: np.random.Generator) -> tuple[F8, d
     parts = []
     for lo in range(0, times, step):
         size = min(step, times - lo)
-        drawn = rng.integers(n, size=(size, n)) + np.arange(size)[:, None] * n
-        counts = np.bincount(drawn.ravel(), minlength=size * n).reshape(size, n)
-        parts.append((table @ counts.T.astype(np.float64)).T)
+        parts.append((table @ times_drawn(size, n, rng).T).T)
     return np.concatenate(parts), places

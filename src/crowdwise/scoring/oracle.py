@@ -20,7 +20,7 @@ from ..core.errors import DataError
 from ..core.result import Result
 from ..core.vocabulary import as_series, lookup, quote
 from ..kinds.classes.annotations import Annotations
-from ..maths.kernels import Workspace, em_pass
+from ..maths.kernels import Workspace, accumulate
 
 F8 = npt.NDArray[np.float64]
 
@@ -44,8 +44,8 @@ def oracle(
     prior = _checked(np.asarray(class_prior, dtype=np.float64), (k,), "class_prior")
     known = as_gold(gold, annotations)
     space = Workspace.of(annotations, None if known is None else known.label)
-    sweep = em_pass(space, np.ascontiguousarray(table.transpose(0, 2, 1)), prior)
-    found = Solution(sweep.posterior, prior, table, np.ascontiguousarray(sweep.stats.counts.transpose(0, 2, 1)))
+    stats, _ = accumulate(space, np.ascontiguousarray(table.transpose(0, 2, 1)), prior)
+    found = Solution(space.memory.take(), prior, table, np.ascontiguousarray(stats.counts.transpose(0, 2, 1)))
     return _Oracle(seed=seed)._result(annotations, known, found)
 
 

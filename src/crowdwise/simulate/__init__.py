@@ -25,15 +25,19 @@ from .groups import (
 )
 from .numbers.scenarios import NUMBER_SCENARIOS, NumberScenario, PlantedNumbers
 from .planted import Crowd
+from .probabilities.scenarios import PROBABILITY_SCENARIOS, PlantedProbabilities, probability_crowd
 from .rankings.scenarios import RANKING_SCENARIOS, PlantedRankings
-from .scenarios import OTHER_SCENARIOS, SCENARIOS, Scenario, scenario
+from .scenarios import EVERY, SCENARIOS, Scenario, scenario
+from .sets.scenarios import SET_SCENARIOS, PlantedSets, SetScenario
 
 __all__ = [
     "COMPARISON_SCENARIOS",
+    "EVERY",
     "NUMBER_SCENARIOS",
-    "OTHER_SCENARIOS",
+    "PROBABILITY_SCENARIOS",
     "RANKING_SCENARIOS",
     "SCENARIOS",
+    "SET_SCENARIOS",
     "Adversary",
     "Assignment",
     "ClassCoins",
@@ -55,11 +59,15 @@ __all__ = [
     "PerTask",
     "PlantedComparisons",
     "PlantedNumbers",
+    "PlantedProbabilities",
     "PlantedRankings",
+    "PlantedSets",
     "Regular",
     "Scenario",
+    "SetScenario",
     "Setting",
     "TwoCoin",
     "crowd",
+    "probability_crowd",
     "scenario",
 ]

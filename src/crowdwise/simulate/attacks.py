@@ -14,7 +14,8 @@ import numpy as np
 
 from ..core.errors import ParameterError
 from ..core.params import Share, Whole
-from .groups import F8, Group, Setting, coins
+from ..maths.coins import coins
+from .groups import F8, Group, Setting
 
 
 @dataclass(frozen=True)

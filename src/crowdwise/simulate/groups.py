@@ -16,19 +16,10 @@ import numpy.typing as npt
 from ..core.errors import ParameterError
 from ..core.params import Count, Positive, Share, check
 from ..core.rules import Ends, Note
+from ..maths.coins import coins
 
 F8 = npt.NDArray[np.float64]
 Range = Annotated[tuple[Share, Share], Ends()]
-
-
-def coins(accuracy: F8, n_classes: int) -> F8:
-    """Confusions [worker, true, observed] from accuracy[worker] or [worker, true]; errors fall evenly on the rest.
-
-    >>> coins(np.array([0.8]), 3)[0, 0].round(3).tolist()
-    [0.8, 0.1, 0.1]
-    """
-    right = accuracy.reshape(len(accuracy), -1, 1)
-    return np.where(np.eye(n_classes, dtype=bool), right, (1 - right) / (n_classes - 1))
 
 
 def in_order(low: float, high: float) -> None:

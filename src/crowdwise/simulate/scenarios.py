@@ -17,7 +17,9 @@ from .draw import crowd
 from .groups import ClassCoins, DirichletConfusion, Group, HammerSpammer, OneCoin, PairwiseFlipper, TwoCoin
 from .numbers.scenarios import NUMBER_SCENARIOS
 from .planted import Crowd
+from .probabilities.scenarios import PROBABILITY_SCENARIOS
 from .rankings.scenarios import RANKING_SCENARIOS
+from .sets.scenarios import SET_SCENARIOS
 
 
 @dataclass(frozen=True)
@@ -140,10 +142,12 @@ SCENARIOS: dict[str, Scenario] = {
     "mixed": Scenario("a bit of everything: six sorts of trouble, busy and idle workers, hard tasks", _mixed),
 }
 
-
-# Of kinds other than classes.
-OTHER_SCENARIOS: dict[str, Any] = {
+# Those of every kind of answers.
+EVERY: dict[str, Any] = {
+    **SCENARIOS,
     **NUMBER_SCENARIOS,
+    **PROBABILITY_SCENARIOS,
+    **SET_SCENARIOS,
     **COMPARISON_SCENARIOS,
     **RANKING_SCENARIOS,
 }
@@ -159,18 +163,17 @@ def scenario(
     features: Whole = 0,
     seed: Whole = 0,
 ) -> Any:
-    """A ready-made crowd by name: a `Crowd` of classes (4 unless said) or `PlantedNumbers`.
+    """A ready-made crowd by name: a `Crowd` of classes (4 unless said), or the like of another kind of answers.
 
-    `SCENARIOS` and, of other kinds than classes, `OTHER_SCENARIOS` say what each is.
+    `simulate.EVERY` says what each is.
 
     >>> scenario("copiers", tasks=50, workers=9, classes=3, seed=1).worker_table()["copies"].n_unique()
     2
     """
-    known: dict[str, Any] = {**SCENARIOS, **OTHER_SCENARIOS}
-    if name not in known:
-        close = get_close_matches(str(name), known, n=1)
-        hint = f"did you mean {close[0]}?" if close else f"there are {', '.join(known)}"
+    if name not in EVERY:
+        close = get_close_matches(str(name), EVERY, n=1)
+        hint = f"did you mean {close[0]}?" if close else f"there are {', '.join(EVERY)}"
         raise ParameterError(f"there is no scenario {name!r}; {hint}")
     size = {"tasks": tasks, "workers": workers, "classes": classes, "labels": labels, "features": features}
     check_given(scenario, {**size, "seed": seed})
-    return known[name].make(tasks, workers, classes, labels, features, seed)
+    return EVERY[name].make(tasks, workers, classes, labels, features, seed)

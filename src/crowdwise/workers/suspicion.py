@@ -18,10 +18,9 @@ from dataclasses import dataclass
 
 import numpy as np
 import numpy.typing as npt
-from scipy.special import gammaln
 
 from ..kinds.classes.annotations import Annotations
-from ..maths.dirichlet import log_evidence, log_mean
+from ..maths.dirichlet import divergences, log_evidence, log_mean, log_rows
 from ..maths.logspace import normalise_rows
 
 F8 = npt.NDArray[np.float64]
@@ -63,7 +62,7 @@ def suspicion(annotations: Annotations, belief: F8) -> Suspicion:
     if k < 2 or not judged.any():
         return Suspicion(np.zeros(len(n)), np.full(len(n), 0.1), 0.1)
     said = np.bincount(annotations.cell, minlength=len(n) * k).reshape(len(n), k).astype(np.float64)
-    spam = _dirichlet_multinomial(said, FREE)
+    spam = log_rows(said, np.full(said.shape[1], FREE), axis=1)
     free, table = _honest(annotations, belief, np.full((1, k, k), FREE))
     expert = _experts(annotations, belief)
     share = PSEUDO / PSEUDO.sum()
@@ -126,17 +125,4 @@ def _honest(annotations: Annotations, belief: F8, prior: F8) -> tuple[F8, F8]:
         total = np.maximum(rows.sum(axis=1), 1e-300)
         resp = rows / total[:, None]
     gain = np.bincount(annotations.worker, weights=np.log(total), minlength=m)
-    return gain - _divergence(counts + prior, prior), counts
-
-
-def _divergence(table: F8, prior: F8) -> F8:
-    """Kullback-Leibler divergence of each worker's Dirichlet rows from their prior."""
-    ends = gammaln(table.sum(axis=2)) - gammaln(prior.sum(axis=2))
-    cells = gammaln(prior) - gammaln(table) + (table - prior) * log_mean(table, axis=2)
-    return np.asarray(ends.sum(axis=1) + cells.sum(axis=(1, 2)))
-
-
-def _dirichlet_multinomial(counts: F8, prior: float) -> F8:
-    k = counts.shape[1]
-    ends = gammaln(k * prior) - gammaln(k * prior + counts.sum(axis=1))
-    return np.asarray(ends + (gammaln(counts + prior) - gammaln(prior)).sum(axis=1))
+    return gain - divergences(counts + prior, prior, axis=2).sum(axis=1), counts

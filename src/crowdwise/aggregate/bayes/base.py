@@ -17,12 +17,12 @@ import numpy as np
 import numpy.typing as npt
 
 from ...core.rules import AtLeast
-from ...engine.em import Fit
 from ...kinds.classes.annotations import Annotations
+from ...maths.coins import even
 from ...maths.dirichlet import divergence, log_mean
 from ...maths.kernels import Stats
 from ..base import Run, Solution
-from ..confusion.base import ConfusionAggregator, ConfusionModel, Params, solution
+from ..confusion.base import ConfusionAggregator, ConfusionModel, Found, Params, solution
 from ..gold import Gold
 
 F8 = npt.NDArray[np.float64]
@@ -47,13 +47,13 @@ class BayesModel(ConfusionModel):
     prior[observed, true] (or [worker, observed, true]) holds the parameters of the rows' priors.
     """
 
-    def m_step(self, stats: Stats) -> Beliefs:
+    def maximise(self, stats: Stats) -> Beliefs:
         """The best beliefs for these expected counts: priors plus counts."""
         theta, mean, apart = self.rows(stats.counts)
         weight, class_mean, classes_apart = self.classes(stats.mass)
         return Beliefs(theta, weight, mean, class_mean, apart + classes_apart)
 
-    def log_prior_density(self, params: Params) -> float:
+    def log_prior(self, params: Params) -> float:
         """Minus the divergence: with the log-likelihood under theta, the ELBO."""
         assert isinstance(params, Beliefs)
         return -params.divergence
@@ -86,14 +86,12 @@ class BayesAggregator(ConfusionAggregator):
 
     def solve(self, annotations: Annotations, gold: Gold | None, run_: Run) -> Solution:
         """The highest ELBO over the starts."""
-        return bayes_solution(self.search(annotations, gold, run_), annotations)
+        return bayes_solution(*self.search(annotations, gold, run_), annotations)
 
 
 def diagonal_prior(k: int, diagonal: float, off: float) -> F8:
     """The same pseudo-counts for every class, [observed, true]."""
-    prior = np.full((k, k), float(off))
-    np.fill_diagonal(prior, diagonal)
-    return prior
+    return even(diagonal, off, k)
 
 
 def prior_where_silent(posterior: F8, annotations: Annotations, class_mean: F8) -> F8:
@@ -101,13 +99,13 @@ def prior_where_silent(posterior: F8, annotations: Annotations, class_mean: F8) 
     return np.where((annotations.labels_per_task > 0)[:, None], posterior, class_mean)
 
 
-def bayes_solution(fit: Fit[Params], annotations: Annotations) -> Solution:
+def bayes_solution(fit: Found, posterior: F8, annotations: Annotations) -> Solution:
     """Means are published; what the E-step used is kept for `Result.infer`."""
     beliefs = fit.params
     assert isinstance(beliefs, Beliefs)
     return replace(
-        solution(fit),
-        posterior=prior_where_silent(fit.posterior, annotations, beliefs.class_mean),
+        solution(fit, posterior),
+        posterior=prior_where_silent(posterior, annotations, beliefs.class_mean),
         class_prior=beliefs.class_mean,
         confusion=np.ascontiguousarray(beliefs.confusion_mean.transpose(0, 2, 1)),
         extra={

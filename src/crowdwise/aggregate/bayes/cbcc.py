@@ -15,16 +15,17 @@ from typing import ClassVar
 
 import numpy as np
 import numpy.typing as npt
-from scipy.special import digamma, gammaln
+from scipy.special import digamma
 
 from ...core.params import Count, NonNegative, Positive
-from ...engine.em import Shards, run
+from ...engine.em import Passes, run
 from ...kinds.classes.annotations import Annotations
-from ...maths.dirichlet import divergence, log_mean
+from ...maths.coins import coins
+from ...maths.dirichlet import divergence, log_mean, log_rows
 from ...maths.kernels import Stats
 from ...maths.logspace import normalise_rows
 from ..base import Aggregator, Run, Solution
-from ..confusion.base import Params, vote_shares
+from ..confusion.base import Matrices
 from ..gold import Gold
 from .base import LEAST_PRIOR, BayesModel, PriorCount, bayes_solution, diagonal_prior
 
@@ -63,11 +64,10 @@ class CBCC(Aggregator):
     def solve(self, annotations: Annotations, gold: Gold | None, run_: Run) -> Solution:
         """Rounds of EM and of communities from every start; the highest ELBO wins."""
         k, m = annotations.n_classes, annotations.n_workers
-        labels = None if gold is None else gold.label
         history = np.zeros((1, k, k)) if run_.prior is None else run_.prior
         start = Communities.by_skill(self, k, m, history)
-        data: Shards[Params] = Shards(start.model(), annotations, labels, run_.n_shards)
-        stats = data.stats(vote_shares(annotations, gold))
+        data: Matrices = Passes(start.model(), run_.spread(annotations, gold))
+        stats = data.start()
         starts = [start.learn(stats)]
         for stream in np.random.SeedSequence(self.seed).spawn(self.n_init - 1):
             member = np.random.default_rng(stream).dirichlet(np.ones(self.n_communities), m)
@@ -76,9 +76,9 @@ class CBCC(Aggregator):
         return max(found, key=lambda solution: float(solution.trace[-1]))
 
     def _rounds(
-        self, votes: Annotations, data: Shards[Params], stats: Stats, communities: Communities, run_: Run
+        self, votes: Annotations, data: Matrices, stats: Stats, communities: Communities, run_: Run
     ) -> Solution:
-        traces: list[F8] = []  # not the fits: each holds a posterior
+        traces: list[F8] = []
         passes, settled = 0, False
         while passes < self.max_iter and not settled:
             communities = communities.learn(stats) if traces else communities
@@ -89,7 +89,7 @@ class CBCC(Aggregator):
             traces.append(fit.trace)
             if run_.callback is not None:
                 run_.callback(passes, fit.objective)
-        found = bayes_solution(fit, votes)
+        found = bayes_solution(fit, data.posterior(fit.params), votes)
         return replace(
             found,
             trace=np.concatenate(traces),
@@ -114,8 +114,7 @@ class Communities:
         """Communities that differ in accuracy, from guessing to .95: a start that treats all classes alike."""
         c = own.n_communities
         right = np.linspace(1 / k, 0.95, c) if c > 1 else np.array([0.8])
-        mean = np.where(np.eye(k, dtype=bool), right[:, None, None], ((1 - right) / max(k - 1, 1))[:, None, None])
-        return cls(own, _keep_off_zero(mean, own.strength), np.full((m, c), 1 / c), np.ones(c), history)
+        return cls(own, _keep_off_zero(coins(right, k), own.strength), np.full((m, c), 1 / c), np.ones(c), history)
 
     @property
     def confusion(self) -> F8:
@@ -149,10 +148,7 @@ class Communities:
     def evidence(self, counts: F8) -> F8:
         """log DirMult(counts of a worker; strength · mean of a community), [worker, community]."""
         s, counts = self.own.strength, counts + self.history
-        total = counts.sum(axis=1)
-        rows = (gammaln(s) - gammaln(s + total)).sum(axis=1)
-        cells = [(gammaln(s * a + counts) - gammaln(s * a)).sum(axis=(1, 2)) for a in self.mean]
-        return np.asarray(rows[:, None] + np.stack(cells, axis=1))
+        return np.stack([log_rows(counts, s * a, axis=1).sum(axis=1) for a in self.mean], axis=1)
 
 
 class CommunityModel(BayesModel):

@@ -12,6 +12,7 @@ one group it is `ibcc`.
 from __future__ import annotations
 
 from dataclasses import dataclass
+from functools import partial
 from typing import ClassVar
 
 import numpy as np
@@ -20,13 +21,13 @@ import numpy.typing as npt
 from ...core.errors import DataError
 from ...core.params import Count, Positive
 from ...core.result import Result
-from ...engine.em import Fit, Shards, best_of, run
+from ...engine.em import Fit, Passes, best_of, run
 from ...kinds.classes.annotations import Annotations
 from ...maths.dirichlet import divergence, log_mean
-from ...maths.kernels import EMPass, Stats, Workspace
-from ...maths.kernels.subtypes import subtype_pass, subtype_stats
+from ...maths.kernels import Stats, Workspace
+from ...maths.kernels.subtypes import subtype_pass, subtype_posterior, subtype_stats
 from ..base import Run, Solution
-from ..confusion.base import vote_shares
+from ..confusion.starts import by_votes, drawn
 from ..cost import MAX_CELLS
 from ..gold import Gold
 from ..models import ClassModel
@@ -82,20 +83,20 @@ class EBCC(BayesAggregator):
                 f"{MAX_WORK:,}; lower n_groups and n_init, or take ibcc or cbcc"
             )
         model = SubtypeModel(self, k, run_.prior)
-        labels = None if gold is None else gold.label
-        data: Shards[SubtypeBeliefs] = Shards(model, annotations, labels, run_.n_shards)
+        data: Passes[Workspace, SubtypeBeliefs, Stats] = Passes(model, run_.spread(annotations, gold))
         fits = [
             run(
                 data,
-                data.stats(start),
+                data.start(partial(model.start, stream=stream)),
                 max_iter=self.max_iter,
                 tol=self.tol,
                 accelerate=self.accelerate,
                 callback=run_.callback,
             )
-            for start in self.subtype_starts(vote_shares(annotations, gold))
+            for stream in np.random.SeedSequence(self.seed).spawn(self.n_init)
         ]
-        return _solution(best_of(fits), annotations)
+        fit = best_of(fits)
+        return _solution(fit, data.posterior(fit.params), annotations)
 
     @staticmethod
     def fitted(result: Result) -> SubtypeTable | None:
@@ -103,14 +104,6 @@ class EBCC(BayesAggregator):
         if "log_theta" not in result.extra:
             return None
         return SubtypeTable(result, result.extra["log_theta"], result.extra["log_weight"])
-
-    def subtype_starts(self, shares: F8) -> list[F8]:
-        """Vote shares times a random share of the groups, a task's own: classes may be renamed without effect."""
-        ones, found = np.ones(self.n_groups), []
-        for stream in np.random.SeedSequence(self.seed).spawn(self.n_init):
-            groups = np.random.default_rng(stream).dirichlet(ones, len(shares))
-            found.append((shares[:, :, None] * groups[:, None, :]).reshape(len(shares), -1))
-        return found
 
 
 class SubtypeModel:
@@ -124,19 +117,25 @@ class SubtypeModel:
         self.group_prior = np.full((n_classes, own.n_groups), own.prior_group / own.n_groups)
         self.class_prior = np.full(n_classes, own.prior_class)
 
-    def stats(self, space: Workspace, posterior: F8) -> Stats:
-        """Expected counts of a posterior over states."""
-        return subtype_stats(space, posterior)
+    def start(self, shard: Workspace, stream: np.random.SeedSequence | None = None) -> Stats:
+        """Vote shares times a random share of the groups, a task's own: classes may be renamed without effect."""
+        shares = by_votes(shard)
+        groups = drawn(np.random.SeedSequence(0) if stream is None else stream, shard, self.group_prior.shape[1])
+        return subtype_stats(shard, (shares[:, :, None] * groups[:, None, :]).reshape(len(shares), -1))
 
-    def em_pass(self, params: SubtypeBeliefs, space: Workspace) -> EMPass:
+    def accumulate(self, params: SubtypeBeliefs, shard: Workspace) -> tuple[Stats, float]:
         """E-step fused with its statistics."""
-        return subtype_pass(space, params.log_theta, params.log_weight)
+        return subtype_pass(shard, params.log_theta, params.log_weight)
 
-    def log_prior_density(self, params: SubtypeBeliefs) -> float:
+    def posterior(self, params: SubtypeBeliefs, shard: Workspace) -> F8:
+        """posterior[task, state]."""
+        return subtype_posterior(shard, params.log_theta, params.log_weight)
+
+    def log_prior(self, params: SubtypeBeliefs) -> float:
         """Minus the divergence: with the log-likelihood, the ELBO."""
         return -params.divergence
 
-    def m_step(self, stats: Stats) -> SubtypeBeliefs:
+    def maximise(self, stats: Stats) -> SubtypeBeliefs:
         """Priors plus counts, for all three kinds of belief."""
         rows = stats.counts + self.prior
         groups = stats.mass.reshape(self.group_prior.shape) + self.group_prior  # true, group
@@ -154,12 +153,12 @@ class SubtypeModel:
         )
 
 
-def _solution(fit: Fit[SubtypeBeliefs], annotations: Annotations) -> Solution:
+def _solution(fit: Fit[SubtypeBeliefs, Stats], posterior: F8, annotations: Annotations) -> Solution:
     """Subtypes summed up; the E-step's own tables are kept for `Result.infer`."""
-    beliefs, states, k = fit.params, fit.posterior.shape[1], annotations.n_classes
+    beliefs, states, k = fit.params, posterior.shape[1], annotations.n_classes
     counts = fit.stats.counts.reshape(*fit.stats.counts.shape[:2], k, states // k).sum(axis=3)
     return Solution(
-        posterior=prior_where_silent(_by_class(fit.posterior, k), annotations, beliefs.class_mean),
+        posterior=prior_where_silent(_by_class(posterior, k), annotations, beliefs.class_mean),
         class_prior=beliefs.class_mean,
         confusion=np.ascontiguousarray(beliefs.confusion_mean.transpose(0, 2, 1)),
         counts=np.ascontiguousarray(counts.transpose(0, 2, 1)),
@@ -189,5 +188,5 @@ class SubtypeTable(ClassModel):
     def posterior(self, votes: Annotations) -> F8:
         """The E-step over subtypes; a new worker has the crowd's average of beliefs."""
         log_theta = self.spread(self.log_theta, votes.workers)
-        states = subtype_pass(Workspace.of(votes), log_theta, self.log_weight).posterior
+        states = subtype_posterior(Workspace.of(votes), log_theta, self.log_weight)
         return prior_where_silent(_by_class(states, votes.n_classes), votes, self.result.class_prior)

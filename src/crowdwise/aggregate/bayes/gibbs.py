@@ -22,8 +22,9 @@ from ...core.params import Count, Whole
 from ...kinds.classes.annotations import Annotations
 from ...maths.kernels import Workspace, stats_of
 from ..base import Aggregator, Run, Solution
+from ..class_order import ClassOrder
 from ..gold import Gold
-from ..voting.ballots import Ballots, ClassOrder
+from ..voting.ballots import Ballots
 from .base import PriorCount, diagonal_prior
 
 F8 = npt.NDArray[np.float64]
@@ -127,13 +128,13 @@ class Chain:
 
     def sweep(self, rng: np.random.Generator) -> float:
         """Every free task once; one number from the generator for each."""
-        from ...maths.kernels.sampling import gibbs_sweep
+        from ...maths.kernels.sampling import Prior, State, Votes, gibbs_sweep
 
-        b, luck = self.ballots, rng.random(len(self.free))
-        score = gibbs_sweep(
-            self.free, b.offset, self.cell, b.worker, b.label, b.weight, b.before, self.prior.ravel(),
-            self.prior.sum(axis=0), self.prior_class, luck, self.z, self.counts, self.total, self.mass, self.q,
-        )  # fmt: skip
+        b = self.ballots
+        votes = Votes(b.offset, self.cell, b.worker, b.label, b.weight, b.before)
+        prior = Prior(self.prior.ravel(), self.prior.sum(axis=0), float(self.prior_class))
+        state = State(self.z, self.counts, self.total, self.mass, self.q)
+        score = gibbs_sweep(self.free, rng.random(len(self.free)), votes, prior, state)
         self.seen += 1
         belief = self.mass + self.prior_class
         self.class_sum += belief / belief.sum()

@@ -20,6 +20,7 @@ import numpy.typing as npt
 from ...core.errors import ParameterError
 from ...core.rules import Proportions
 from ...kinds.classes.annotations import Annotations
+from ...maths.coins import even
 from ...maths.dirichlet import divergence, log_mean
 from ..base import Run, Solution
 from ..confusion.base import ConfusionAggregator, ConfusionModel
@@ -61,7 +62,7 @@ class MeanField(ConfusionAggregator):
 
     def solve(self, annotations: Annotations, gold: Gold | None, run_: Run) -> Solution:
         """The highest ELBO over the starts."""
-        return bayes_solution(self.search(annotations, gold, run_), annotations)
+        return bayes_solution(*self.search(annotations, gold, run_), annotations)
 
 
 class FixedClasses(BayesModel):
@@ -97,14 +98,13 @@ class OneCoinBeliefs(FixedClasses):
         prior = np.broadcast_to(self.prior, (len(right), 2))
         belief = prior + np.stack([right, wrong], axis=1)  # worker, (right, wrong)
         share = np.array([1.0, 1.0 / max(k - 1, 1)])
-        theta = _spread(np.exp(log_mean(belief, axis=1)) * share, k)
-        mean = _spread(belief / belief.sum(axis=1, keepdims=True) * share, k)
+        theta = _coin(np.exp(log_mean(belief, axis=1)) * share, k)
+        mean = _coin(belief / belief.sum(axis=1, keepdims=True) * share, k)
         if k == 1:
             mean = np.ones_like(mean)
         return theta, mean, divergence(belief, prior, axis=1)
 
 
-def _spread(pair: F8, k: int) -> F8:
+def _coin(pair: F8, k: int) -> F8:
     """(right, each wrong) of every worker as a matrix."""
-    right, wrong = pair[:, 0, None, None], pair[:, 1, None, None]
-    return np.where(np.eye(k, dtype=bool), right, wrong)
+    return even(pair[:, 0, None, None], pair[:, 1, None, None], k)

@@ -12,19 +12,23 @@ from abc import abstractmethod
 from collections.abc import Mapping
 from copy import copy
 from dataclasses import dataclass, replace
+from functools import partial
 from typing import Any, Self
 
 import numpy as np
 import numpy.typing as npt
 
 from ...core.params import Count, NonNegative
-from ...engine.em import Fit, Shards, best_of, run
+from ...engine.drivers import Driver
+from ...engine.em import Fit, Passes, best_of, run
 from ...kinds.classes.annotations import Annotations
-from ...maths.kernels import EMPass, Stats, Workspace, em_pass, stats_of
+from ...maths.em import tree_sum
+from ...maths.kernels import Stats, Workspace, accumulate, e_step, stats_of
 from ...maths.logspace import log_sum, shares_in_place
 from ..base import Aggregator, Run, Solution
 from ..gold import Gold
 from ..registry import method
+from .starts import Given, Mixed, Start, by_votes
 
 F8 = npt.NDArray[np.float64]
 
@@ -35,6 +39,10 @@ class Params:
 
     theta: F8
     class_prior: F8
+
+
+Found = Fit[Params, Stats]
+Matrices = Passes[Workspace, Params, Stats]
 
 
 class ConfusionModel:
@@ -56,19 +64,23 @@ class ConfusionModel:
         other.prior = self.prior + history
         return other
 
-    def stats(self, space: Workspace, posterior: F8) -> Stats:
-        """Expected counts of a posterior."""
-        return stats_of(space, posterior)
+    def start(self, shard: Workspace, at: Start = by_votes) -> Stats:
+        """Expected counts of a first posterior."""
+        return stats_of(shard, at(shard))
 
-    def em_pass(self, params: Params, space: Workspace) -> EMPass:
+    def accumulate(self, params: Params, shard: Workspace) -> tuple[Stats, float]:
         """E-step fused with its statistics."""
-        return em_pass(space, params.theta, params.class_prior)
+        return accumulate(shard, params.theta, params.class_prior)
 
-    def m_step(self, stats: Stats) -> Params:
+    def posterior(self, params: Params, shard: Workspace) -> F8:
+        """The E-step alone."""
+        return e_step(shard, params.theta, params.class_prior)
+
+    def maximise(self, stats: Stats) -> Params:
         """Expected counts plus pseudo-counts, normalised over the observed label."""
         return Params(self.confusion(stats.counts), self.class_prior(stats.mass))
 
-    def log_prior_density(self, params: Params) -> float:
+    def log_prior(self, params: Params) -> float:
         """Log density of the Dirichlet priors whose mode the M-step takes."""
         density = self.log_confusion_density(params.theta)
         if self.prior_class > 0:
@@ -109,16 +121,15 @@ class ConfusionAggregator(Aggregator):
 
     def solve(self, annotations: Annotations, gold: Gold | None, run_: Run) -> Solution:
         """The best of the runs from all starts."""
-        return solution(self.search(annotations, gold, run_))
+        return solution(*self.search(annotations, gold, run_))
 
-    def search(self, annotations: Annotations, gold: Gold | None, run_: Run) -> Fit[Params]:
-        """EM from every start; the highest objective wins."""
-        labels = None if gold is None else gold.label
+    def search(self, annotations: Annotations, gold: Gold | None, run_: Run) -> tuple[Found, F8]:
+        """EM from every start; the highest objective wins, and the posterior under it is made."""
         model = self.model(annotations).with_history(run_.prior)
-        data: Shards[Params] = Shards(model, annotations, labels, run_.n_shards)
+        data: Matrices = Passes(model, run_.spread(annotations, gold))
         # Statistics first: the posteriors that they come from are then gone, before EM makes its own.
-        begin = [data.stats(start) for start in self.starts(annotations, gold)]
-        return best_of(
+        begin = [data.start(partial(model.start, at=start)) for start in self.starts(annotations, gold)]
+        fit = best_of(
             run(
                 data,
                 stats,
@@ -129,16 +140,11 @@ class ConfusionAggregator(Aggregator):
             )
             for stats in begin
         )
+        return fit, data.posterior(fit.params)
 
-    def starts(self, annotations: Annotations, gold: Gold | None) -> list[F8]:
+    def starts(self, annotations: Annotations, gold: Gold | None) -> list[Start]:  # noqa: ARG002
         """Vote shares first, then mixtures of vote shares and noise, each from its own stream."""
-        votes = vote_shares(annotations, gold)
-        found = [votes]
-        for stream in np.random.SeedSequence(self.seed).spawn(self.n_init - 1):
-            noise = np.random.default_rng(stream).dirichlet(np.ones(annotations.n_classes), annotations.n_tasks)
-            mixed = (votes + noise) / 2
-            found.append(mixed if gold is None else gold.clamp(mixed))
-        return found
+        return [by_votes, *map(Mixed, np.random.SeedSequence(self.seed).spawn(self.n_init - 1))]
 
 
 def vote_shares(annotations: Annotations, gold: Gold | None) -> F8:
@@ -154,10 +160,18 @@ def posterior_by(name: str, annotations: Annotations, gold: Gold | None, seed: i
     return found if gold is None else gold.clamp(found)
 
 
-def in_rounds(fit: Fit[Params], traces: list[F8], passes: int, settled: bool, extra: Mapping[str, Any]) -> Solution:
+def counted(driver: Driver[Workspace], posterior: F8) -> F8:
+    """counts[worker, observed, true] of a posterior of all tasks."""
+    own = Given(posterior)
+    return tree_sum(driver.map(lambda shard: stats_of(shard, own(shard))), lambda a, b: a + b).counts
+
+
+def in_rounds(
+    fit: Found, posterior: F8, traces: list[F8], passes: int, settled: bool, extra: Mapping[str, Any]
+) -> Solution:
     """The last fit of several rounds of EM under changing priors; each round's trace is a stage."""
     return replace(
-        solution(fit),
+        solution(fit, posterior),
         trace=np.concatenate(traces),
         stage=np.repeat(np.arange(len(traces)), [len(trace) for trace in traces]),
         n_iter=passes,
@@ -166,10 +180,10 @@ def in_rounds(fit: Fit[Params], traces: list[F8], passes: int, settled: bool, ex
     )
 
 
-def solution(fit: Fit[Params]) -> Solution:
+def solution(fit: Found, posterior: F8) -> Solution:
     """A fit in the public orientation [worker, true, observed]."""
     return Solution(
-        posterior=fit.posterior,
+        posterior=posterior,
         class_prior=fit.params.class_prior,
         confusion=np.ascontiguousarray(fit.params.theta.transpose(0, 2, 1)),
         counts=np.ascontiguousarray(fit.stats.counts.transpose(0, 2, 1)),

@@ -20,6 +20,7 @@ from ...kinds.classes.annotations import Annotations
 from ..gold import Gold
 from ..registry import card
 from .base import ConfusionAggregator, ConfusionModel, posterior_by
+from .starts import Given, Start
 
 F8 = npt.NDArray[np.float64]
 
@@ -50,12 +51,12 @@ class DawidSkene(ConfusionAggregator):
         super().__post_init__()
         card(self.init)
 
-    def starts(self, annotations: Annotations, gold: Gold | None) -> list[F8]:
+    def starts(self, annotations: Annotations, gold: Gold | None) -> list[Start]:
         """Vote shares, random mixtures, and what `init` says."""
         found = super().starts(annotations, gold)
-        return (
-            found if self.init == "majority_vote" else [*found, posterior_by(self.init, annotations, gold, self.seed)]
-        )
+        if self.init == "majority_vote":
+            return found
+        return [*found, Given(posterior_by(self.init, annotations, gold, self.seed))]
 
     def model(self, annotations: Annotations) -> ConfusionModel:
         """Pseudo-counts off and on the diagonal."""

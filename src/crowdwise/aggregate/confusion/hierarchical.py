@@ -25,13 +25,14 @@ import numpy.typing as npt
 
 from ...core.params import Count, NonNegative, Positive, PositiveShare, Share
 from ...core.rules import Above
-from ...engine.em import Shards, run
+from ...engine.em import Passes, run
 from ...kinds.classes.annotations import Annotations
+from ...maths.coins import coins
 from ...maths.dirichlet import best_strength, update_mean
 from ...maths.kernels import Stats
 from ..base import Aggregator, Run, Solution
 from ..gold import Gold
-from .base import ConfusionModel, Params, in_rounds, vote_shares
+from .base import ConfusionModel, Matrices, in_rounds
 
 F8 = npt.NDArray[np.float64]
 
@@ -64,25 +65,24 @@ class Hierarchical(Aggregator):
     def solve(self, annotations: Annotations, gold: Gold | None, run_: Run) -> Solution:
         """Rounds of EM, each under the prior that the last round's counts call for."""
         annotations = effective(annotations, self.dependence)
-        posterior = vote_shares(annotations, gold)
         crowd = Crowd.start(annotations.n_classes, self)
-        labels = None if gold is None else gold.label
-        data: Shards[Params] = Shards(crowd.model(self.prior_class), annotations, labels, run_.n_shards)
-        stats = data.stats(posterior)
-        traces: list[F8] = []  # not the fits: each holds a posterior
+        data: Matrices = Passes(crowd.model(self.prior_class), run_.spread(annotations, gold))
+        stats, before = data.start(), None
+        traces: list[F8] = []
         passes, settled = 0, False
         while passes < self.max_iter and not settled:
             known = stats if run_.prior is None else Stats(stats.counts + run_.prior, stats.mass)
             crowd = crowd.learn(known, self.strength_max)
             data = data.under(crowd.model(self.prior_class).with_history(run_.prior))
             fit = run(data, stats, max_iter=min(PASSES, self.max_iter - passes), tol=0.0)
-            settled = len(traces) > 0 and float(np.abs(fit.posterior - posterior).max()) <= self.tol
-            posterior, stats = fit.posterior, fit.stats
+            settled = data.moved(before, fit.params) <= self.tol
+            before, stats = fit.params, fit.stats
             passes += fit.n_iter
             traces.append(fit.trace)
             if run_.callback is not None:
                 run_.callback(passes, fit.objective)
-        return in_rounds(fit, traces, passes, settled, {"strength": crowd.strength, "crowd": crowd.mean.T.copy()})
+        extra = {"strength": crowd.strength, "crowd": crowd.mean.T.copy()}
+        return in_rounds(fit, data.posterior(fit.params), traces, passes, settled, extra)
 
 
 def effective(annotations: Annotations, dependence: float) -> Annotations:
@@ -106,8 +106,7 @@ class Crowd:
     @classmethod
     def start(cls, k: int, own: Hierarchical) -> Crowd:
         """What is believed before the first label."""
-        wrong = (1 - own.prior_accuracy) / max(k - 1, 1)
-        mean = np.full((k, k), wrong) + np.eye(k) * (own.prior_accuracy - wrong)
+        mean = coins(np.array([own.prior_accuracy]), k)[0].T
         mean = mean / mean.sum(axis=0)
         return cls(mean, np.full(k, min(10.0, own.strength_max)), own.prior_strength * mean)
 

@@ -11,20 +11,21 @@ first votes at random. Fails with workers who confuse particular classes: a work
 from __future__ import annotations
 
 from dataclasses import dataclass
+from functools import partial
 from typing import ClassVar
 
 import numpy as np
 import numpy.typing as npt
 
 from ...core.params import Count, NonNegative, Positive
-from ...engine.em import Fit, Shards, run
+from ...engine.em import Fit, Passes, run
 from ...kinds.classes.annotations import Annotations
-from ...maths.logspace import shares
+from ...maths.kernels import Stats, Workspace
 from ..base import Aggregator, Run, Solution
 from ..gold import Gold
-from ..voting.base import scores
-from .base import vote_shares
-from .mace_model import Beliefs, Mode, Plain, Worker
+from .base import counted
+from .mace_model import Beliefs, Mode, Worker
+from .starts import Start, Weighed, by_votes
 
 F8 = npt.NDArray[np.float64]
 
@@ -58,21 +59,23 @@ class MACE(Aggregator):
             model: Mode = Beliefs(self.prior_know, self.prior_habit)
         else:
             model = Mode(self.smoothing / annotations.n_classes, self.smoothing / annotations.n_classes)
-        data: Shards[Worker] = Shards(model, annotations, None if gold is None else gold.label, run_.n_shards)
+        data: Passes[Workspace, Worker, Stats] = Passes(model, run_.spread(annotations, gold))
         pilot = min(PILOT, self.max_iter)
-        fits = [run(data, data.stats(q), max_iter=pilot, tol=self.tol) for q in self.starts(annotations, gold)]
+        begin = [data.start(partial(model.start, at=at)) for at in self.starts(annotations)]
+        fits = [run(data, stats, max_iter=pilot, tol=self.tol) for stats in begin]
         fit = best_start(fits)
         trace = fit.trace
         if not fit.converged and self.max_iter > pilot:
             fit = run(data, fit.stats, max_iter=self.max_iter - pilot, tol=self.tol, callback=run_.callback)
             trace = np.concatenate([trace, fit.trace])
         worker = model.mean(fit.stats)
-        last = Shards(Plain(), annotations, None if gold is None else gold.label, run_.n_shards)
+        posterior = data.posterior(fit.params)
+        counts = counted(data.driver, posterior)
         return Solution(
-            posterior=fit.posterior,
+            posterior=posterior,
             class_prior=np.full(annotations.n_classes, 1 / annotations.n_classes),
             confusion=np.ascontiguousarray(worker.table().transpose(0, 2, 1)),
-            counts=np.ascontiguousarray(last.stats(fit.posterior).counts.transpose(0, 2, 1)),
+            counts=np.ascontiguousarray(counts.transpose(0, 2, 1)),
             trace=trace,
             n_iter=len(trace),
             converged=fit.converged,
@@ -83,17 +86,13 @@ class MACE(Aggregator):
             },
         )
 
-    def starts(self, annotations: Annotations, gold: Gold | None) -> list[F8]:
+    def starts(self, annotations: Annotations) -> list[Start]:
         """Vote shares, then votes under random weights of the workers: new starts that favour no class."""
-        found = [vote_shares(annotations, gold)]
-        for stream in np.random.SeedSequence(self.seed).spawn(self.n_init - 1):
-            weight = np.random.default_rng(stream).exponential(size=annotations.n_workers)
-            drawn = shares(scores(annotations, weight))
-            found.append(drawn if gold is None else gold.clamp(drawn))
-        return found
+        streams = map(np.random.default_rng, np.random.SeedSequence(self.seed).spawn(self.n_init - 1))
+        return [by_votes, *(Weighed(rng.exponential(size=annotations.n_workers)) for rng in streams)]
 
 
-def best_start(fits: list[Fit[Worker]]) -> Fit[Worker]:
+def best_start(fits: list[Fit[Worker, Stats]]) -> Fit[Worker, Stats]:
     """The first fit that no other beats by more than rounding."""
     top = max(fit.objective for fit in fits)
     return next(fit for fit in fits if fit.objective >= top - 1e-7 * max(1.0, abs(top)))

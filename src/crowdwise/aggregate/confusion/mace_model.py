@@ -6,9 +6,11 @@ from dataclasses import dataclass
 
 import numpy as np
 import numpy.typing as npt
-from scipy.special import betaln, digamma, gammaln
+from scipy.special import digamma
 
-from ...maths.kernels import EMPass, Stats, Workspace, em_pass, stats_of
+from ...maths.dirichlet import divergence
+from ...maths.kernels import Stats, Workspace, accumulate, e_step, stats_of
+from .starts import Start, by_votes
 
 F8 = npt.NDArray[np.float64]
 
@@ -39,19 +41,24 @@ class Mode:
     def __init__(self, prior_know: float, prior_habit: float) -> None:
         self.a, self.b = prior_know, prior_habit
 
-    def stats(self, space: Workspace, posterior: F8) -> Stats:
-        """Known and spammed labels of a posterior, before anything is known of the workers."""
-        m, k = space.shard.n_workers, space.shard.n_classes
+    def start(self, shard: Workspace, at: Start = by_votes) -> Stats:
+        """Known and spammed labels of a first posterior, before anything is known of the workers."""
+        m, k = shard.shard.n_workers, shard.shard.n_classes
         even = Worker(np.full(m, 0.5), np.full(m, 0.5), np.full((m, k), 1 / k), np.empty(0))
-        return split(stats_of(space, posterior), even)
+        return split(stats_of(shard, at(shard)), even)
 
-    def em_pass(self, params: Worker, space: Workspace) -> EMPass:
+    def accumulate(self, params: Worker, shard: Workspace) -> tuple[Stats, float]:
         """The shared kernel under theta I + (1 - theta) xi, then who knew and who spammed."""
-        k = space.shard.n_classes
-        sweep = em_pass(space, params.table(), np.full(k, 1 / k))
-        return EMPass(sweep.posterior, split(sweep.stats, params), sweep.log_likelihood)
+        k = shard.shard.n_classes
+        stats, log_likelihood = accumulate(shard, params.table(), np.full(k, 1 / k))
+        return split(stats, params), log_likelihood
 
-    def m_step(self, stats: Stats) -> Worker:
+    def posterior(self, params: Worker, shard: Workspace) -> F8:
+        """The E-step alone."""
+        k = shard.shard.n_classes
+        return e_step(shard, params.table(), np.full(k, 1 / k))
+
+    def maximise(self, stats: Stats) -> Worker:
         """Shares of known labels and of spammed ones by label."""
         return self.mean(stats)
 
@@ -62,7 +69,7 @@ class Mode:
         habit = spammed / spammed.sum(axis=1, keepdims=True)
         return Worker(known / (known + spam), spam / (known + spam), habit, stats.counts)
 
-    def log_prior_density(self, params: Worker) -> float:
+    def log_prior(self, params: Worker) -> float:
         """Beta and Dirichlet densities whose mode the M-step takes."""
         coins = np.log(params.know) + np.log(params.spam)
         return float(self.a * coins.sum() + self.b * np.log(params.habit).sum())
@@ -71,39 +78,23 @@ class Mode:
 class Beliefs(Mode):
     """Variational Bayes: the weights are exp E log under Beta and Dirichlet beliefs, the objective is the ELBO."""
 
-    def m_step(self, stats: Stats) -> Worker:
+    def maximise(self, stats: Stats) -> Worker:
         """exp E log of the beliefs that the counts call for."""
         known, spam, habit = self._beliefs(stats.counts)
         both = digamma(known + spam)
         weights = np.exp(digamma(habit) - digamma(habit.sum(axis=1, keepdims=True)))
         return Worker(np.exp(digamma(known) - both), np.exp(digamma(spam) - both), weights, stats.counts)
 
-    def log_prior_density(self, params: Worker) -> float:
+    def log_prior(self, params: Worker) -> float:
         """Minus the divergence of the beliefs from their priors."""
         known, spam, habit = self._beliefs(params.counts)
-        logs = np.log(np.stack([params.know, params.spam], axis=1))
-        kl = ((np.stack([known, spam], axis=1) - self.a) * logs).sum()
-        kl -= (betaln(known, spam) - betaln(self.a, self.a)).sum()
-        k = habit.shape[1]
-        kl += ((habit - self.b) * np.log(params.habit)).sum()
-        norm = gammaln(habit).sum(axis=1) - gammaln(habit.sum(axis=1))
-        kl -= (norm - (k * gammaln(self.b) - gammaln(k * self.b))).sum()
-        return -float(kl)
+        coins = np.stack([known, spam], axis=1)
+        kl = divergence(coins, np.full_like(coins, self.a), axis=1)
+        return -kl - divergence(habit, np.full_like(habit, self.b), axis=1)
 
     def _beliefs(self, counts: F8) -> tuple[F8, F8, F8]:
         known, spam = (counts[:, :, i].sum(axis=1) + self.a for i in (0, 1))
         return known, spam, counts[:, :, 1] + self.b
-
-
-class Plain(Mode):
-    """Expected counts as they are, for the Result."""
-
-    def __init__(self) -> None:
-        super().__init__(0.0, 0.0)
-
-    def stats(self, space: Workspace, posterior: F8) -> Stats:
-        """counts[worker, observed, true]."""
-        return stats_of(space, posterior)
 
 
 def split(stats: Stats, worker: Worker) -> Stats:

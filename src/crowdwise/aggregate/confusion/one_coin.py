@@ -17,6 +17,7 @@ import numpy.typing as npt
 
 from ...core.params import NonNegative, Positive
 from ...kinds.classes.annotations import Annotations
+from ...maths.coins import even
 from .base import ConfusionAggregator, ConfusionModel
 
 F8 = npt.NDArray[np.float64]
@@ -59,11 +60,7 @@ class CoinModel(ConfusionModel):
 def coin_matrix(p: F8) -> F8:
     """theta[worker, observed, true] with p[worker, true] on the diagonal and the rest shared out evenly."""
     k = p.shape[1]
-    if k == 1:
-        return np.ones((len(p), 1, 1))
-    theta = np.repeat(((1 - p) / (k - 1))[:, None, :], k, axis=1)
-    theta[:, np.arange(k), np.arange(k)] = p
-    return theta
+    return np.ones((len(p), 1, 1)) if k == 1 else even(p[:, None], ((1 - p) / (k - 1))[:, None], k)
 
 
 def coin_density(p: F8, k: int, smoothing: float) -> float:

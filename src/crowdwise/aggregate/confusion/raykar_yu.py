@@ -17,14 +17,14 @@ from typing import ClassVar
 
 import numpy as np
 import numpy.typing as npt
-from scipy.special import gammaln
 
 from ...core.params import Count, NonNegative, Positive
-from ...engine.em import Shards, run
+from ...engine.em import Passes, run
 from ...kinds.classes.annotations import Annotations
+from ...maths.dirichlet import log_rows
 from ..base import Aggregator, Run, Solution
 from ..gold import Gold
-from .base import ConfusionModel, Params, in_rounds, vote_shares
+from .base import ConfusionModel, Matrices, in_rounds
 
 F8 = npt.NDArray[np.float64]
 
@@ -59,19 +59,18 @@ class RaykarYu(Aggregator):
     def solve(self, annotations: Annotations, gold: Gold | None, run_: Run) -> Solution:
         """Rounds of EM, each under the strengths that the last round's counts call for, until no posterior moves."""
         m, k = annotations.n_workers, annotations.n_classes
-        posterior = vote_shares(annotations, gold)
         prior = np.full((m, k, 1), float(self.smoothing))
         model = Shrunk(prior, np.zeros(m, dtype=bool), self.prior_class)
-        labels = None if gold is None else gold.label
-        data: Shards[Params] = Shards(model, annotations, labels, run_.n_shards)
-        stats = data.stats(posterior)
+        data: Matrices = Passes(model, run_.spread(annotations, gold))
+        stats, before = data.start(), None
         strength = np.zeros(m)
-        traces: list[F8] = []  # not the fits: each holds a posterior
+        traces: list[F8] = []
         passes, settled = 0, False
         while passes < self.max_iter and not settled:
             fit = run(data.under(model), stats, max_iter=min(PASSES, self.max_iter - passes), tol=0.0)
-            settled = len(traces) > 1 and float(np.abs(fit.posterior - posterior).max()) <= self.tol
-            posterior, stats = fit.posterior, fit.stats
+            moved = data.moved(before, fit.params)
+            settled = len(traces) > 1 and moved <= self.tol
+            before, stats = fit.params, fit.stats
             passes += fit.n_iter
             traces.append(fit.trace)
             if run_.callback is not None:
@@ -81,7 +80,8 @@ class RaykarYu(Aggregator):
                 own = stats.counts.sum(axis=2) + self.smoothing
                 own /= own.sum(axis=1, keepdims=True)
                 model = Shrunk((self.smoothing + strength[:, None] * own)[:, :, None], spammer, self.prior_class)
-        return in_rounds(fit, traces, passes, settled, {"strength": strength, "spammer": model.spammer})
+        posterior = data.posterior(fit.params)
+        return in_rounds(fit, posterior, traces, passes, settled, {"strength": strength, "spammer": model.spammer})
 
 
 class Shrunk(ConfusionModel):
@@ -110,17 +110,10 @@ def best_strengths(counts: F8, margin: float) -> tuple[F8, npt.NDArray[np.bool_]
     own = (pooled + 1) / (pooled.sum(axis=1, keepdims=True) + k)
     # The mean row is read off the same counts: K - 1 numbers, charged as in the Bayesian information criterion.
     charge = (k - 1) / 2 * np.log1p(pooled.sum(axis=1))
-    free = log_rows(counts, np.ones((1, k, 1))).sum(axis=1)
+    free = log_rows(counts, np.ones((1, k, 1)), axis=1).sum(axis=1)
     best, strength = free.copy(), np.zeros(n_workers)
     for s in STRENGTHS:
-        evidence = log_rows(counts, (1 + s * own)[:, :, None]).sum(axis=1) - charge
+        evidence = log_rows(counts, (1 + s * own)[:, :, None], axis=1).sum(axis=1) - charge
         better = evidence > best
         best[better], strength[better] = evidence[better], s
     return strength, (strength >= SPAMMER_FROM) & (best - free > margin)
-
-
-def log_rows(counts: F8, prior: F8) -> F8:
-    """log DirMult(counts[worker, :, row]; prior), without the binomial constants."""
-    total, mass = counts.sum(axis=1), prior.sum(axis=1)
-    ends = gammaln(mass) - gammaln(mass + total)
-    return np.asarray(ends + (gammaln(prior + counts) - gammaln(prior)).sum(axis=1))

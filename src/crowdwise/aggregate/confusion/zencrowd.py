@@ -18,10 +18,10 @@ import numpy.typing as npt
 from ...core.params import Positive
 from ...core.rules import Above, Below
 from ...kinds.classes.annotations import Annotations
-from ...maths.logspace import normalise_rows
 from ..gold import Gold
 from .base import ConfusionAggregator, ConfusionModel
 from .one_coin import CoinModel
+from .starts import Reliable, Start
 
 F8 = npt.NDArray[np.float64]
 
@@ -44,11 +44,10 @@ class ZenCrowd(ConfusionAggregator):
         """One probability per worker, no class prior to learn."""
         return _Even(np.full((1, 1), float(self.smoothing)), 0.0)
 
-    def starts(self, annotations: Annotations, gold: Gold | None) -> list[F8]:
+    def starts(self, annotations: Annotations, gold: Gold | None) -> list[Start]:
         """The E-step at equal reliabilities first, then what all confusion methods restart from."""
         odds = self.start * max(annotations.n_classes - 1, 1) / (1 - self.start)
-        even = normalise_rows(float(np.log(odds)) * annotations.votes)[0]
-        return [even if gold is None else gold.clamp(even), *super().starts(annotations, gold)[1:]]
+        return [Reliable(odds), *super().starts(annotations, gold)[1:]]
 
 
 class _Even(CoinModel):

@@ -23,14 +23,15 @@ from ...core.params import Count, NonNegative, Positive, PositiveShare, Share
 from ...core.result import Result
 from ...core.rules import Note
 from ...core.vocabulary import as_series, lookup, quote
-from ...engine.em import Shards, run
+from ...engine.em import Passes, run
 from ...kinds.classes.annotations import Annotations
-from ...maths.kernels import Workspace, stats_of
+from ...maths.kernels import Workspace
 from ..base import Aggregator, Run, Solution
+from ..confusion.base import counted
 from ..gold import Gold
 from ..models import ClassModel
 from .find_groups import find_groups
-from .group_model import GroupModel, GroupParams
+from .group_model import GroupModel, GroupParams, GroupStats
 
 F8 = npt.NDArray[np.float64]
 I8 = npt.NDArray[np.int64]
@@ -77,15 +78,13 @@ class GroupAware(Aggregator):
             assert not isinstance(self.groups, str)  # __post_init__ has taken it apart
             group = _given(self.groups, annotations)
         model = GroupModel(group, k, self.smoothing, self.prior_class)
-        data: Shards[GroupParams] = Shards(model, annotations, None if gold is None else gold.label, run_.n_shards)
-        start = np.concatenate([model.start(space) for space in data.spaces])
-        start = start if gold is None else gold.clamp(start)
-        fit = run(data, data.stats(start), max_iter=self.max_iter, tol=self.tol, callback=run_.callback)
-        params = fit.params
-        counts = stats_of(Workspace.of(annotations), fit.posterior).counts
+        data: Passes[Workspace, GroupParams, GroupStats] = Passes(model, run_.spread(annotations, gold))
+        fit = run(data, data.start(), max_iter=self.max_iter, tol=self.tol, callback=run_.callback)
+        params, posterior = fit.params, data.posterior(fit.params)
+        counts = counted(data.driver, posterior)
         tied = np.where(model.many[:, None, None], params.between, np.eye(k))
         return Solution(
-            posterior=fit.posterior,
+            posterior=posterior,
             class_prior=params.class_prior,
             confusion=np.einsum("wkc,wlc->wkl", tied[group], params.within),
             counts=np.ascontiguousarray(counts.transpose(0, 2, 1)),
@@ -141,4 +140,4 @@ class GroupVoices(ClassModel):
         model.many = np.append(np.bincount(self.group, minlength=len(self.between)) > 1, False)
         table = np.maximum(np.append(self.between, np.eye(k)[None], axis=0), 1e-18)
         params = GroupParams(np.ascontiguousarray(within), table, result.class_prior)
-        return model.em_pass(params, Workspace.of(votes)).posterior
+        return model.posterior(params, Workspace.of(votes))

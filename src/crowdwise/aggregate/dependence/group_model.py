@@ -13,11 +13,12 @@ from weakref import WeakKeyDictionary
 import numpy as np
 import numpy.typing as npt
 
-from ...maths.kernels import EMPass, Stats, Workspace
+from ...maths.kernels import Stats, Workspace
 from ...maths.logspace import normalise_rows, segment_sum, shares
 from ...maths.order import offsets
 from ...maths.rows import LabelRows
 from ...maths.ties import tie_shares
+from ..confusion.starts import clamped
 
 F8 = npt.NDArray[np.float64]
 I8 = npt.NDArray[np.int64]
@@ -28,10 +29,6 @@ class GroupStats(Stats):
     """counts[worker, observed, c], mass[class], and links[group, class, c]."""
 
     links: F8
-
-    def __add__(self, other: Stats) -> GroupStats:
-        assert isinstance(other, GroupStats)
-        return GroupStats(self.counts + other.counts, self.mass + other.mass, self.links + other.links)
 
 
 @dataclass(frozen=True)
@@ -74,9 +71,10 @@ class GroupModel:
             self._pairs[space] = Pairs(space.shard, self.group, self.many)
         return self._pairs[space]
 
-    def stats(self, space: Workspace, posterior: F8) -> GroupStats:
-        """Statistics of a starting posterior; inside a group its own votes stand for g."""
-        pairs = self.pairs(space)
+    def start(self, shard: Workspace) -> GroupStats:
+        """A vote in which a group of several has one voice, its winner's; inside a group its own votes stand for g."""
+        space, pairs = shard, self.pairs(shard)
+        posterior = clamped(shard, self.one_voice(pairs))
         joint = posterior[pairs.task[pairs.big]][:, :, None] * self.shares(pairs)[pairs.big][:, None, :]
         return self.gather(space, pairs, posterior, joint)
 
@@ -85,16 +83,15 @@ class GroupModel:
         votes = np.eye(self.k)[pairs.label] * pairs.weight[:, None]
         return tie_shares(segment_sum(votes, pairs.rows))
 
-    def start(self, space: Workspace) -> F8:
+    def one_voice(self, pairs: Pairs) -> F8:
         """Vote shares in which a group of several has one vote, that of its winner."""
-        pairs = self.pairs(space)
         said = segment_sum(np.eye(self.k)[pairs.label] * pairs.weight[:, None], pairs.rows)
         said[pairs.big] = self.shares(pairs)[pairs.big]
         return shares(segment_sum(said, pairs.tasks))
 
-    def em_pass(self, params: GroupParams, space: Workspace) -> EMPass:
+    def accumulate(self, params: GroupParams, shard: Workspace) -> tuple[GroupStats, float]:
         """Messages up the tree, the posterior, and the joint of class and g on the way down."""
-        pairs, k = self.pairs(space), self.k
+        space, pairs, k = shard, self.pairs(shard), self.k
         logs = np.log(params.within).reshape(-1, k)[pairs.cell] * pairs.weight[:, None]
         up = segment_sum(logs, pairs.rows)  # pair, c
         through = np.log(params.between)[pairs.group[pairs.big]] + up[pairs.big][:, None, :]  # pair, class, c
@@ -107,7 +104,13 @@ class GroupModel:
             total[known] = score[known, space.gold[known]]
             posterior[known] = np.eye(k)[space.gold[known]]
         joint = flat.reshape(-1, k, k) * posterior[pairs.task[pairs.big]][:, :, None]
-        return EMPass(posterior, self.gather(space, pairs, posterior, joint), float(total.sum()))
+        space.memory.leave(posterior)
+        return self.gather(space, pairs, posterior, joint), float(total.sum())
+
+    def posterior(self, params: GroupParams, shard: Workspace) -> F8:
+        """posterior[task, class]."""
+        self.accumulate(params, shard)
+        return shard.memory.take()
 
     def gather(self, space: Workspace, pairs: Pairs, posterior: F8, joint: F8) -> GroupStats:
         """Expected counts: g for groups of several, the class itself for groups of one."""
@@ -124,9 +127,8 @@ class GroupModel:
             np.stack(links, axis=1).astype(np.float64, copy=False).reshape(n_groups, k, k),
         )
 
-    def m_step(self, stats: Stats) -> GroupParams:
+    def maximise(self, stats: GroupStats) -> GroupParams:
         """Counts plus pseudo-counts, normalised; groups of one are tied to the class."""
-        assert isinstance(stats, GroupStats)
         within = stats.counts + self.smoothing
         between = stats.links + self.smoothing
         between /= between.sum(axis=2, keepdims=True)
@@ -135,7 +137,7 @@ class GroupModel:
         mass = stats.mass + self.prior_class
         return GroupParams(within / within.sum(axis=1, keepdims=True), between, mass / mass.sum())
 
-    def log_prior_density(self, params: GroupParams) -> float:
+    def log_prior(self, params: GroupParams) -> float:
         """Dirichlet densities whose mode the M-step takes."""
         density = np.log(params.within).sum() + np.log(params.between[self.many]).sum()
         classes = self.prior_class * np.log(params.class_prior).sum() if self.prior_class > 0 else 0.0

@@ -17,11 +17,12 @@ import numpy.typing as npt
 
 from ...core.errors import DataError, IdentifiabilityWarning
 from ...core.params import Count, Positive, Whole
-from ...engine.em import Fit, Shards, run
+from ...engine.em import Passes, run
 from ...kinds.classes.annotations import Annotations
 from ...maths.moments import Pairs, pairs
 from ..base import Aggregator, Run, Solution
-from ..confusion.base import ConfusionModel, Params
+from ..class_order import ClassOrder
+from ..confusion.base import ConfusionModel, Matrices, Params
 from ..gold import Gold
 
 F8 = npt.NDArray[np.float64]
@@ -62,10 +63,11 @@ class MomentAggregator(Aggregator):
             )
         if annotations.n_classes == 1:
             return _certain(annotations)
-        votes, known, place = by_appearance(annotations, gold)
+        order = ClassOrder.of(annotations, gold)
+        votes, known = order.renamed(annotations, gold)
         found = self.estimate(votes, self.overlap(votes))
         self._warn(found)
-        return _renamed(self._finish(votes, known, found), place)
+        return _renamed(self._finish(votes, known, found), order.rank)
 
     def overlap(self, annotations: Annotations) -> Pairs:
         """The label tables of the pairs that share enough tasks."""
@@ -90,22 +92,21 @@ class MomentAggregator(Aggregator):
     def _finish(self, votes: Annotations, gold: Gold | None, found: Estimate) -> Solution:
         k = votes.n_classes
         model = ConfusionModel(np.full((k, k), self.smoothing), self.smoothing)
-        data: Shards[Params] = Shards(model, votes, None if gold is None else gold.label, 1)
+        data: Matrices = Passes(model, Run().spread(votes, gold))
         params = self._params(votes, found, gold)
-        sweep = data.em_pass(params)
+        stats, _ = data.accumulate(params)
         if not found.good.all():
-            theta = np.where(found.good[:, None, None], params.theta, model.m_step(sweep.stats).theta)
+            theta = np.where(found.good[:, None, None], params.theta, model.maximise(stats).theta)
             params = Params(theta, params.class_prior)
-            sweep = data.em_pass(params)
+            stats, _ = data.accumulate(params)
         stage, trace = np.zeros(len(found.trace), dtype=np.int64), found.trace
         if self.em_steps:
-            fit: Fit[Params] = run(data, sweep.stats, max_iter=self.em_steps, tol=1e-8)
-            params, stats, posterior = fit.params, fit.stats, fit.posterior
+            fit = run(data, stats, max_iter=self.em_steps, tol=1e-8)
+            params, stats = fit.params, fit.stats
             trace = np.concatenate([trace, fit.trace])
             stage = np.append(stage, np.ones(len(fit.trace), dtype=np.int64))
-        else:
-            stats, posterior = sweep.stats, sweep.posterior
         confusion, counts = (np.ascontiguousarray(a.transpose(0, 2, 1)) for a in (params.theta, stats.counts))
+        posterior = data.posterior(params)
         return Solution(
             posterior, params.class_prior, confusion, counts, None, trace, stage, found.n_iter, found.converged
         )
@@ -125,31 +126,6 @@ class MomentAggregator(Aggregator):
         confusion = found.confusion * met + told + self.smoothing
         confusion /= met + told.sum(axis=2, keepdims=True) + k * self.smoothing
         return Params(np.ascontiguousarray(confusion.transpose(0, 2, 1)), prior)
-
-
-def by_appearance(
-    annotations: Annotations, gold: Gold | None
-) -> tuple[Annotations, Gold | None, npt.NDArray[np.int32]]:
-    """The same votes and gold with classes numbered as they appear, and place[class], their new numbers."""
-    place = appearance(annotations, gold)
-    known = (
-        None if gold is None else Gold(np.append(place, gold.n_classes).astype(np.int32)[gold.label], gold.n_classes)
-    )
-    return annotations.saying(place[annotations.label]), known, place
-
-
-def appearance(annotations: Annotations, gold: Gold | None) -> npt.NDArray[np.int32]:
-    """place[class]: the order in which classes first appear, in gold, then in the rows, then those that never do.
-
-    Eigenvectors and assignments break ties by position; in this order the classes' names cannot sway them.
-    """
-    k = annotations.n_classes
-    seen = annotations.label if gold is None else np.concatenate([gold.label[gold.known], annotations.label])
-    seen = np.concatenate([seen, np.arange(k, dtype=np.int32)])
-    order = seen[np.sort(np.unique(seen, return_index=True)[1])]
-    place = np.empty(k, dtype=np.int32)
-    place[order] = np.arange(k, dtype=np.int32)
-    return place
 
 
 def _renamed(found: Solution, place: npt.NDArray[np.int32]) -> Solution:

@@ -18,7 +18,7 @@ import numpy.typing as npt
 
 from ...core.params import Count, NonNegative
 from ...kinds.classes.annotations import Annotations
-from ...maths.kernels import Workspace, em_pass
+from ...maths.kernels import Workspace, accumulate
 from ...maths.moments import Pairs, complete_rank_one
 from .base import Estimate, MomentAggregator
 
@@ -62,7 +62,7 @@ class SML(MomentAggregator):
         for confusion, prior in grid:
             confusion[~good] = 0.5
             theta = np.ascontiguousarray(confusion.transpose(0, 2, 1))
-            fits.append(em_pass(space, theta, prior).log_likelihood)
+            fits.append(accumulate(space, theta, prior)[1])
         confusion, prior = grid[int(np.argmax(fits))]
         return Estimate(confusion, prior, good, n_iter=n_iter, converged=converged)
 

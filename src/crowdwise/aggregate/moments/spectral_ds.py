@@ -21,7 +21,7 @@ from ...core.params import Count, Whole
 from ...kinds.classes.annotations import Annotations
 from ...maths.factors.permute import best_order
 from ...maths.factors.tensor_power import orthogonal_components
-from ...maths.kernels import Workspace, em_pass
+from ...maths.kernels import Workspace, accumulate
 from ...maths.moments import Pairs
 from .base import Estimate, MomentAggregator
 
@@ -52,7 +52,7 @@ class SpectralDS(MomentAggregator):
             group = rng.permutation(annotations.n_workers) % 3
             estimate = Estimate(*_split(annotations, group, rng), good)
             params = self._params(annotations, estimate)
-            fit = em_pass(space, params.theta, params.class_prior).log_likelihood
+            _, fit = accumulate(space, params.theta, params.class_prior)
             if fit > best:
                 best, found = fit, estimate
         assert found is not None

@@ -12,6 +12,7 @@ import numpy.typing as npt
 
 from ...kinds.classes.annotations import Annotations
 from ...maths.logspace import normalise_rows, shares
+from ...maths.rows import LabelRows
 from ...maths.ties import tie_shares
 from ..base import Aggregator, Run, Solution
 from ..gold import Gold
@@ -49,7 +50,7 @@ class VoteAggregator(Aggregator):
         """The weight of each worker."""
 
 
-def scores(annotations: Annotations, weight: F8) -> F8:
+def scores(annotations: LabelRows, weight: F8) -> F8:
     """score[task, class]: the summed weights of the workers who said so."""
     n, k = annotations.n_tasks, annotations.n_classes
     w = weight[annotations.worker]

@@ -19,8 +19,8 @@ import numpy.typing as npt
 from ...core.params import Count, Positive
 from ...kinds.classes.annotations import Annotations
 from ...maths.ties import winners
+from ..class_order import ClassOrder
 from ..gold import Gold
-from ..moments.base import by_appearance
 from ..spectral.rank_one import natural_scale
 from .base import VoteAggregator, Weights, scores
 
@@ -45,7 +45,7 @@ class M3V(VoteAggregator):
         """Labels and weights in turn until the labels stay."""
         if annotations.n_classes == 1 or len(annotations) == 0:
             return Weights(np.ones(annotations.n_workers), scale=1.0)
-        votes, known, _ = by_appearance(annotations, gold)
+        votes, known = ClassOrder.of(annotations, gold).renamed(annotations, gold)
         weight, converged = np.ones(votes.n_workers), False
         label = _winners(votes, weight, known)
         for iteration in range(1, self.max_iter + 1):  # noqa: B007

@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass
-from typing import Any
+from dataclasses import dataclass, field
+from typing import Any, Generic, TypeVar
 
 import numpy as np
 import numpy.typing as npt
@@ -19,6 +19,7 @@ from ..vocabulary import Codes, sorted_vocabulary
 from .column import Column
 from .repeats import Duplicates, resolve, told
 
+A = TypeVar("A", bound=Answers)
 F8 = npt.NDArray[np.float64]
 # What a row may carry besides task, worker and answer; NaN where a row has none (a weight it always has).
 NUMBERS = ("weight", "time", "duration", "confidence")
@@ -26,20 +27,20 @@ NUMBERS = ("weight", "time", "duration", "confidence")
 MakeCoder = Callable[[dict[str, Any]], Coder]
 
 
-@dataclass(frozen=True)
-class Coded:
-    """Everything that votes are made of, rows sorted by task and worker."""
+@dataclass(frozen=True, eq=False, repr=False)
+class Coded(Generic[A]):
+    """What votes are made of: codes into vocabularies, rows sorted by task and worker."""
 
     task: Codes
     worker: Codes
-    answers: Answers
+    answers: A
     tasks: pl.Series
     workers: pl.Series
-    weight: F8 | None
-    time: F8 | None
-    duration: F8 | None
-    confidence: F8 | None
-    ledger: Ledger
+    weight: F8 | None = None
+    time: F8 | None = None
+    duration: F8 | None = None
+    confidence: F8 | None = None
+    ledger: Ledger = field(default_factory=lambda: Ledger(0, 0))
 
 
 def encode(
@@ -51,7 +52,7 @@ def encode(
     workers: Any = None,
     notes: tuple[str, ...] = (),
     missing: Sequence[Any] = (),
-) -> Coded:
+) -> Coded[Any]:
     """Codes for the columns task, worker, those of the answer, and NUMBERS; sorted, with a ledger of every row.
 
     Values in `missing` stand for nothing, as an empty cell does.
@@ -61,48 +62,76 @@ def encode(
     # Taken out of the mapping: a column of text is let go as soon as it is coded.
     parts = {name: Column.of(columns.pop(name), name) for name in ("task", "worker")}
     coder = make_coder(columns)
+    n_rows = _length(parts, coder)
+    users = {name: columns.get(name) for name in NUMBERS}
+    numbers = {name: _numbers(values, name, n_rows) for name, values in users.items()}
+    notes += _leave_out([*parts.values(), coder], missing)
+    dropped, keep = _kept(parts, coder, {"task": tasks, "worker": workers})
+    rows = _Rows(parts, coder.finish(), numbers)
+    rows.take(None if keep.all() else np.flatnonzero(keep))
+    repeats = rows.put_in_order(duplicates)
+    notes += coder.notes(rows.answers) + tuple(note for part in parts.values() for note in part.lost())
+    return Coded(
+        task=np.ascontiguousarray(rows.task, dtype=np.int32),
+        worker=np.ascontiguousarray(rows.worker, dtype=np.int32),
+        answers=rows.answers,
+        tasks=parts["task"].vocabulary,
+        workers=parts["worker"].vocabulary,
+        **{name: _own(values, users[name]) for name, values in rows.numbers.items()},
+        ledger=Ledger(n_rows, len(rows.task), dropped | repeats, notes),
+    )
+
+
+class _Rows:
+    """Codes, answers and numbers of the rows, which go together."""
+
+    def __init__(self, parts: Mapping[str, Column], answers: Answers, numbers: dict[str, F8 | None]) -> None:
+        self.parts, self.answers, self.numbers = parts, answers, numbers
+        self.task, self.worker = parts["task"].codes, parts["worker"].codes
+
+    def take(self, order: npt.NDArray[np.int64] | None) -> None:
+        """These rows, in this order; None: all as they are."""
+        if order is None:
+            return
+        self.task, self.worker, self.answers = self.task[order], self.worker[order], self.answers.take(order)
+        for name, values in self.numbers.items():
+            self.numbers[name] = None if values is None else values[order]
+
+    def put_in_order(self, duplicates: Duplicates) -> dict[str, int]:
+        """Sort by task and worker; how many repeats went for which reason."""
+        n_tasks, n_workers = (len(self.parts[name].vocabulary) for name in ("task", "worker"))
+        self.take(order_by(self.task, n_tasks, self.worker, n_workers))
+        kept, repeats = resolve(self.task, self.worker, self.answers.keys(), self.numbers, duplicates, self._tell)
+        self.take(kept)
+        return repeats
+
+    def _tell(self, rows: npt.NDArray[np.int64]) -> str:
+        row = int(rows[0])
+        task, worker = self.parts["task"].vocabulary, self.parts["worker"].vocabulary
+        return told(task[int(self.task[row])], worker[int(self.worker[row])], self.answers.words(rows))
+
+
+def _length(parts: Mapping[str, Column], coder: Coder) -> int:
+    """The number of rows, the same in every column."""
     n_rows = len(parts["task"])
     for name, size in (("worker", len(parts["worker"])), ("label", len(coder))):
         if size != n_rows:
             raise DataError(f"task has {n_rows} rows but {name} has {size}; columns must be equally long")
-    users = {name: columns.get(name) for name in NUMBERS}
-    numbers = {name: _numbers(values, name, n_rows) for name, values in users.items()}
-    notes += _leave_out([*parts.values(), coder], missing)
+    return n_rows
+
+
+def _kept(
+    parts: Mapping[str, Column], coder: Coder, given: Mapping[str, Any]
+) -> tuple[dict[str, int], npt.NDArray[np.bool_]]:
+    """Which rows stay, and how many went for which reason: nulls, names that are not among those given, answers."""
     dropped, keep = _null_rows(parts, coder)
-    for name, given in (("task", tasks), ("worker", workers)):
-        if given is not None:
-            keep &= parts[name].recode(sorted_vocabulary(given, name), keep, dropped)
+    for name, names in given.items():
+        if names is not None:
+            keep &= parts[name].recode(sorted_vocabulary(names, name), keep, dropped)
     admitted = coder.admit(keep, dropped)
     if admitted is not None:
         keep &= admitted
-    task, worker, answers = parts["task"].codes, parts["worker"].codes, coder.finish()
-
-    def take(order: npt.NDArray[np.int64] | None) -> None:
-        nonlocal task, worker, answers
-        if order is not None:
-            task, worker, answers = task[order], worker[order], answers.take(order)
-            for name, values in numbers.items():
-                numbers[name] = None if values is None else values[order]
-
-    def tell(rows: npt.NDArray[np.int64]) -> str:
-        row = int(rows[0])
-        who = parts["task"].vocabulary[int(task[row])], parts["worker"].vocabulary[int(worker[row])]
-        return told(*who, answers.words(rows))
-
-    take(None if keep.all() else np.flatnonzero(keep))
-    take(order_by(task, len(parts["task"].vocabulary), worker, len(parts["worker"].vocabulary)))
-    kept, repeats = resolve(task, worker, answers.keys(), numbers, duplicates, tell)
-    take(kept)
-    notes += coder.notes(answers) + tuple(note for part in parts.values() for note in part.lost())
-    return Coded(
-        task=np.ascontiguousarray(task, dtype=np.int32),
-        worker=np.ascontiguousarray(worker, dtype=np.int32),
-        answers=answers,
-        tasks=parts["task"].vocabulary,
-        workers=parts["worker"].vocabulary,
-        **{name: _own(values, users[name]) for name, values in numbers.items()},
-        ledger=Ledger(n_rows, len(task), dropped | repeats, notes),
-    )
+    return dropped, keep
 
 
 def _leave_out(parts: Sequence[Column | Coder], missing: Sequence[Any]) -> tuple[str, ...]:

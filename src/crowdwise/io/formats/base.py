@@ -13,9 +13,12 @@ import polars as pl
 from ...core.errors import DataError, ParameterError
 from ...core.vocabulary import quote
 from ..kind_of_columns import told_by_answers
+from ..sets.lists import as_list, lists
 from ..sources import Source
 
-Multiple = Literal["error", "join", "drop"]
+Multiple = Literal["error", "join", "drop", "set"]
+# The kind of answers that hold several labels at once.
+SETS = "sets"
 Rejected = Literal["keep", "drop"]
 NAN = float("nan")
 SKIPPED = "skipped by the worker"
@@ -33,22 +36,23 @@ class Ask:
     """What the user says about a file: each format uses what applies to it.
 
     `question` picks one of several; `multiple` says what to do with a worker's several labels for one task: refuse
-    the file, join them to one class ("a|b") or drop the row; `predictions` takes a model's predictions as a worker
+    the file, join them to one class ("a|b"), drop the row, or read all answers as sets (None: as sets, unless another
+    kind is meant); `predictions` takes a model's predictions as a worker
     of their own; `rejected="drop"` leaves out assignments that the requester rejected; `missing` are values that stand
     for nothing; `kind` is the kind of answers that is meant (None: the file tells).
     """
 
     question: str | None = None
     columns: Mapping[str, str] = field(default_factory=dict)
-    multiple: Multiple = "error"
+    multiple: Multiple | None = None
     predictions: bool = False
     rejected: Rejected = "keep"
     missing: Sequence[str] = ()
     kind: str | None = None
 
     def __post_init__(self) -> None:
-        if self.multiple not in ("error", "join", "drop"):
-            raise ParameterError(f"multiple must be error, join or drop, got {self.multiple!r}")
+        if self.multiple not in (None, "error", "join", "drop", "set"):
+            raise ParameterError(f"multiple must be error, join, drop or set, got {self.multiple!r}")
         if self.rejected not in ("keep", "drop"):
             raise ParameterError(f"rejected must be keep or drop, got {self.rejected!r}")
         if isinstance(self.missing, str):
@@ -160,9 +164,11 @@ class Rows:
         self._codes = {name: array("i") for name in self._names}
         self._numbers = {name: array("d") for name in ("time", "duration", "confidence")}
         self._several = array("b")
+        self._lists: dict[str | None, list[str]] = {}
         self._example = ""
         self.dropped: dict[str, int] = {}
         self.gold: dict[str, str] = {}
+        self.gold_sets: dict[str, list[str]] = {}
         self.sources: dict[str, str] = {}
 
     def __len__(self) -> int:
@@ -188,6 +194,7 @@ class Rows:
         label: str | None = labels[0] if labels else None
         if len(labels) > 1:
             label = "|".join(sorted(each.replace("|", "||") for each in labels))
+            self._lists.setdefault(label, list(labels))
             self._example = self._example or f"task {quote([task])}, worker {quote([worker])}: {quote(labels)}"
         for name, value in (("task", task), ("worker", worker), ("label", label)):
             names = self._names[name]
@@ -213,6 +220,11 @@ class Rows:
                 f"{at}: task {quote([task])} has two different gold labels, {quote([self.gold[task], label])}; "
                 "keep one of them"
             )
+
+    def set_truth(self, task: str | None, labels: Sequence[str]) -> None:
+        """The set that a task is known to have; used where answers are read as sets."""
+        if task is not None:
+            self.gold_sets.setdefault(task, list(labels))
 
     def rename_workers(self, names: Mapping[str, str]) -> None:
         """Workers under other names; two that get the same name are one."""
@@ -240,11 +252,14 @@ class Rows:
         kind, certain, why = self.kind(question)
         several = np.asarray(self._several, dtype=bool)
         n = int(several.sum())
-        if n and ask.multiple == "error":
+        sets = SETS in (ask.kind, ask.multiple) or (n > 0 and ask.multiple is None and ask.kind is None)
+        if n and not sets and ask.multiple not in ("join", "drop"):
             raise DataError(
                 f"{where}: {n:,} answers hold several labels at once (first: {self._example}); say --multiple join "
-                "to make each combination a class, or --multiple drop"
+                "to make each combination a class, --multiple drop, or --kind sets to read label sets"
             )
+        if sets and ask.kind is None:
+            why = (f"{n:,} answers hold several labels at once, so all are read as label sets; see --multiple",)
         keep = ~several if n and ask.multiple == "drop" else slice(None)
         if n and ask.multiple == "drop":
             self.drop(SEVERAL, n)
@@ -252,6 +267,9 @@ class Rows:
         for name, names in self._names.items():
             codes = np.asarray(self._codes[name], dtype=np.int32)[keep]
             columns[name] = pl.Series(name, list(names), dtype=pl.String).gather(codes)
+        if sets:
+            codes = np.asarray(self._codes["label"])
+            columns["label"] = lists(list(self._names["label"]), self._lists, codes[keep], several[keep])
         for name, numbers in self._numbers.items():
             values = np.asarray(numbers)[keep]
             if np.isfinite(values).any():
@@ -259,7 +277,12 @@ class Rows:
         tasks = pl.Series("task", list(self._names["task"]), dtype=pl.String).drop_nulls()
         tasks = tasks.filter(tasks.str.strip_chars() != "")
         sources = pl.DataFrame({"worker": list(self.sources), "source": list(self.sources.values())})
-        truths = pl.DataFrame({"task": list(self.gold), "label": list(self.gold.values())})
+        gold = self.gold
+        if sets:
+            gold = {task: as_list([label]) for task, label in gold.items()}
+            gold |= {task: as_list(labels) for task, labels in self.gold_sets.items()}
+            kind, certain = SETS, True
+        truths = pl.DataFrame({"task": list(gold), "label": list(gold.values())})
         return Found(
             columns=columns,
             dropped=self.dropped,
@@ -267,7 +290,7 @@ class Rows:
             question=question,
             kind=kind,
             certain=certain,
-            gold=truths if self.gold else None,
+            gold=truths if gold else None,
             workers=sources if self.sources else None,
             tasks=tasks,
         )

@@ -103,6 +103,8 @@ class _Export:
             for question, labels in answers.items():
                 if len(labels) == 1:
                     self._of(question).truth(task, labels[0], at)
+                else:
+                    self._of(question).set_truth(task, labels)
             return
         self.answers += 1
         worker = self._worker(annotation.get("completed_by"), at)

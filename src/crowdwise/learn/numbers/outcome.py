@@ -10,9 +10,12 @@ import polars as pl
 import torch
 from torch import Tensor
 
+from ...aggregate.numbers.packing import pack
 from ...core.result import Result, versions
 from ...kinds.numbers.estimate import NumberEstimate, NumberWorkers
+from ...maths.numbers.fit import Fit
 from ...maths.numbers.intervals import gaussian_interval
+from ...maths.numbers.linear import Linear
 from .crowd import NumberCrowd
 from .lines import Lines, truth
 from .method import NumberMethod
@@ -43,9 +46,46 @@ def outcome(fitted: CrowdRegressor, value: Tensor, crowd: NumberCrowd, lines: Li
         extra={
             "net": fitted.units_.outward(value.double().numpy())[order],
             "best_epoch": history.best_epoch or len(history),
+            **pack(_fits(fitted, value, crowd, lines)),
         },
         versions={**versions(), "torch": torch.__version__},
     )
+
+
+def _fits(fitted: CrowdRegressor, value: Tensor, crowd: NumberCrowd, lines: Lines | None) -> list[Fit]:
+    """The workers as lines, part by part, in the form that judges answers of tasks whose features nobody has.
+
+    What is known of such a task is how the training's lie: around the net's mean, as far apart as net and truth say.
+    """
+    slope, bias, variance = _lines(fitted, value, crowd, lines)
+    weight, units, fits = _say(slope, variance, lines is not None).numpy(), fitted.units_, []
+    for j in range(len(fitted.parts_)):
+        s, b, q = (each[:, j].numpy() for each in (slope, bias, 1 / variance))
+        mu = float(value[:, j].double().mean())
+        tau = float(value[:, j].double().var(correction=0)) + (0.0 if lines is None else float(lines.gap[j]))
+        judge = Linear(q * s**2, q * s, q * s * b, mu, 1 / max(tau, 1e-6), np.zeros(len(s)), (mu, tau))
+        extra = {"linear": judge, "centre": float(units.centre[j]), "unit": float(units.scale[j])}
+        if lines is not None:
+            extra["slope_variance"] = float(lines.slope_prior[j])
+        own = {"bias": units.scale[j] * b, "spread": units.scale[j] / np.sqrt(q), "slope": s, "weight": weight[:, j]}
+        nothing = np.empty(0)
+        fits.append(Fit(fitted.method, nothing, nothing, extra=extra, **own))
+    return fits
+
+
+def _lines(
+    fitted: CrowdRegressor, value: Tensor, crowd: NumberCrowd, lines: Lines | None
+) -> tuple[Tensor, Tensor, Tensor]:
+    """slope, bias and variance[worker, part]: around the truth, or without a likelihood around the net."""
+    with torch.no_grad():
+        slope, bias = (part.cpu().double() for part in cast("NumberMethod", fitted.model_.method).lines())
+    return slope, bias, around(value, crowd, slope, bias).clamp_min(1e-12) if lines is None else lines.variance
+
+
+def _say(slope: Tensor, variance: Tensor, likely: bool) -> Tensor:
+    """Each worker's say, 1 on average; all alike where the method has no likelihood."""
+    say = slope**2 / variance if likely else torch.ones_like(slope)
+    return say / say.mean(0).clamp_min(1e-30)
 
 
 def _estimate(
@@ -72,16 +112,13 @@ def _picture(
     fitted: CrowdRegressor, value: Tensor, crowd: NumberCrowd, lines: Lines | None, parts: pl.Series
 ) -> NumberWorkers:
     """Bias at a middling number, and the spread around a worker's line: through the truth, or else through the net."""
-    with torch.no_grad():
-        slope, bias = (part.cpu().double() for part in cast("NumberMethod", fitted.model_.method).lines())
-    variance = around(value, crowd, slope, bias) if lines is None else lines.variance
-    say = torch.ones_like(slope) if lines is None else slope**2 / variance
+    slope, bias, variance = _lines(fitted, value, crowd, lines)
     scale = torch.from_numpy(fitted.units_.scale)
     return NumberWorkers(
         bias=(scale * bias).numpy(),
         spread=(scale * variance.sqrt()).numpy(),
         slope=slope.numpy().copy(),
-        weight=(say / say.mean(0).clamp_min(1e-30)).numpy(),
+        weight=_say(slope, variance, lines is not None).numpy(),
         parts=parts,
     )
 

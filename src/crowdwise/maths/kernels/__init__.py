@@ -21,7 +21,9 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 import numpy.typing as npt
 
+from ..em import Additive
 from . import plain
+from .memory import Memory
 
 if TYPE_CHECKING:
     from ..rows import LabelRows
@@ -39,23 +41,11 @@ FLOOR = 1e-18
 
 
 @dataclass(frozen=True)
-class Stats:
+class Stats(Additive):
     """Expected counts, additive over shards: counts[worker, observed, true] and mass[class]."""
 
     counts: F8
     mass: F8
-
-    def __add__(self, other: Stats) -> Stats:
-        return Stats(self.counts + other.counts, self.mass + other.mass)
-
-
-@dataclass(frozen=True)
-class EMPass:
-    """What one sweep gives: the posterior under the parameters, its statistics, the log-likelihood."""
-
-    posterior: F8
-    stats: Stats
-    log_likelihood: float
 
 
 def n_threads() -> int:
@@ -73,21 +63,23 @@ def _pool(threads: int) -> ThreadPoolExecutor:
 
 @dataclass(eq=False)
 class Workspace:
-    """Arrays that the passes over one shard use again and again."""
+    """A shard with its gold and the arrays that the passes over it use again and again.
+
+    A pass leaves its posterior here, for whoever wants it next; the pass after it writes over it.
+    """
 
     shard: LabelRows
     compiled: bool
     gold: I4 | None = None
+    first: int = 0  # the number of its first task among all shards
     buffers: dict[str, F8] = field(default_factory=dict)
-    spare: list[F8] = field(default_factory=list)  # posteriors given back, to be overwritten
     runs: list[tuple[int, int]] = field(default_factory=list)
+    memory: Memory = field(default_factory=Memory)
 
     @classmethod
-    def of(cls, shard: LabelRows, gold: I4 | None = None, compiled: bool | None = None) -> Workspace:
+    def of(cls, shard: LabelRows, gold: I4 | None = None, compiled: bool | None = None, first: int = 0) -> Workspace:
         """A workspace for a shard; gold[task] is a class, or n_classes where the truth is not known."""
-        if compiled is None:
-            compiled = len(shard) * shard.n_classes * _share.get() >= COMPILED_FROM
-        return cls(shard, compiled, gold)
+        return cls(shard, pays_to_compile(shard) if compiled is None else compiled, gold, first)
 
     def chunks(self) -> list[tuple[int, int]]:
         """Runs of tasks, a power of two of them, chosen from the data alone: sums come out the same bits
@@ -112,10 +104,10 @@ class Workspace:
             self.buffers[name] = np.empty(shape)
         return self.buffers[name]
 
-    def give_back(self, posterior: F8) -> None:
-        """Let a later pass overwrite this posterior: fresh memory for each would cost a tenth of the pass."""
-        if self.compiled:
-            self.spare.append(posterior)
+
+def pays_to_compile(rows: LabelRows) -> bool:
+    """Whether passes over so many rows are quicker compiled, the import of the compiler counted."""
+    return len(rows) * rows.n_classes * _share.get() >= COMPILED_FROM
 
 
 @contextmanager
@@ -128,22 +120,32 @@ def many_fits() -> Iterator[None]:
         _share.reset(before)
 
 
-def em_pass(space: Workspace, theta: F8, prior: F8) -> EMPass:
-    """Posterior, expected counts and log-likelihood under theta[worker, observed, true] and prior[class]."""
-    if not space.compiled:
-        posterior, total = plain.e_step(space.shard, np.maximum(theta, FLOOR), np.maximum(prior, FLOOR), space.gold)
-        return EMPass(posterior, plain.stats(space.shard, posterior), total)
-    return _compiled_pass(space, theta, prior, None)
+def accumulate(space: Workspace, theta: F8, prior: F8) -> tuple[Stats, float]:
+    """Expected counts and log-likelihood under theta[worker, observed, true] and prior[class]: E-step and statistics
+    in one pass. The posterior stays in the space."""
+    if space.compiled:
+        return _compiled_pass(space, theta, prior, None)
+    posterior, total = plain.e_step(space.shard, np.maximum(theta, FLOOR), np.maximum(prior, FLOOR), space.gold)
+    space.memory.leave(posterior)
+    return plain.stats(space.shard, posterior), total
+
+
+def e_step(space: Workspace, theta: F8, prior: F8) -> F8:
+    """posterior[task, class] under theta[worker, observed, true] and prior[class], an array of your own."""
+    if space.compiled:
+        _compiled_pass(space, theta, prior, None)
+        return space.memory.take()
+    return plain.e_step(space.shard, np.maximum(theta, FLOOR), np.maximum(prior, FLOOR), space.gold)[0]
 
 
 def stats_of(space: Workspace, posterior: F8) -> Stats:
     """Expected counts of a given posterior: what an M-step from a starting point needs."""
     if not space.compiled:
         return plain.stats(space.shard, posterior)
-    return _compiled_pass(space, None, None, posterior).stats
+    return _compiled_pass(space, None, None, posterior)[0]
 
 
-def _compiled_pass(space: Workspace, theta: F8 | None, prior: F8 | None, posterior: F8 | None) -> EMPass:
+def _compiled_pass(space: Workspace, theta: F8 | None, prior: F8 | None, posterior: F8 | None) -> tuple[Stats, float]:
     from . import compiled
 
     shard, k = space.shard, space.shard.n_classes
@@ -162,7 +164,7 @@ def _compiled_pass(space: Workspace, theta: F8 | None, prior: F8 | None, posteri
             for i, (lo, hi) in enumerate(chunks)
         ]
     else:
-        q = space.spare.pop() if space.spare else np.empty((shard.n_tasks, k))
+        q = space.memory.room((shard.n_tasks, k))
         step, table = compiled.sweep(weight, k, theta, FLOOR)
         base = compiled.prior_for(weight, k, prior, FLOOR)
         jobs = [
@@ -174,5 +176,7 @@ def _compiled_pass(space: Workspace, theta: F8 | None, prior: F8 | None, posteri
         totals = list(_pool(threads).map(lambda job: step(*job), jobs))
     else:
         totals = [step(*job) for job in jobs]
+    if posterior is None:
+        space.memory.leave(q)
     counts = compiled.ordered_sum(tables).reshape(shard.n_workers, k, k)
-    return EMPass(q, Stats(counts, masses.sum(axis=0)), float(sum(totals)))
+    return Stats(counts, masses.sum(axis=0)), float(sum(totals))

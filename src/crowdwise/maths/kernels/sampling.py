@@ -7,11 +7,42 @@ down without rounding, so ten thousand sweeps leave no drift.
 from __future__ import annotations
 
 from math import exp, lgamma, log
+from typing import Any, NamedTuple
 
 import numpy as np
 from numba import njit
 
 _BLOCK = 16
+
+
+class Votes(NamedTuple):
+    """Rows sorted by task. `weight` and `before` (that of the worker's earlier rows on the task) are empty when every
+    worker has one vote of weight one per task."""
+
+    offset: Any
+    cell: Any
+    worker: Any
+    label: Any
+    weight: Any
+    before: Any
+
+
+class Prior(NamedTuple):
+    """Pseudo-counts: cells[observed · K + true], rows[true] (their sums), and classes, the same for each class."""
+
+    cells: Any
+    rows: Any
+    classes: float
+
+
+class State(NamedTuple):
+    """z[task], what it amounts to without the prior (counts, total, mass), and q[task, class], sums of conditionals."""
+
+    z: Any
+    counts: Any
+    total: Any
+    mass: Any
+    q: Any
 
 
 @njit(cache=True, nogil=True, error_model="numpy")
@@ -24,11 +55,13 @@ def _move(rows, cell, worker, weight, counts, total, z, K, sign):
 
 
 @njit(cache=True, nogil=True, error_model="numpy")
-def _products(first, last, cell, worker, label, counts, total, prior, row_prior, s, below, logs):
+def _products(first, last, votes, priors, state, s, below, logs):
     """s[k] *= p(votes | k, the other tasks) up to a factor; one vote per worker and task: plain ratios.
 
     Up to a block of votes s holds the product itself; returns the logarithm of what was divided out.
     """
+    cell, worker, label, counts, total = votes.cell, votes.worker, votes.label, state.counts, state.total
+    prior, row_prior = priors.cells, priors.rows
     K = s.size
     long = last - first > _BLOCK
     for k in range(K):
@@ -63,8 +96,10 @@ def _exponentials(logs, s):
 
 
 @njit(cache=True, nogil=True, error_model="numpy")
-def _rising(first, last, cell, worker, label, weight, before, counts, total, prior, row_prior, s, logs):
+def _rising(first, last, votes, priors, state, s, logs):
     """The same for weights and for several votes of one worker on a task: rising factorials instead of ratios."""
+    cell, worker, label, weight, before = votes.cell, votes.worker, votes.label, votes.weight, votes.before
+    counts, total, prior, row_prior = state.counts, state.total, priors.cells, priors.rows
     K = s.size
     for k in range(K):
         logs[k] = log(s[k])
@@ -80,13 +115,14 @@ def _rising(first, last, cell, worker, label, weight, before, counts, total, pri
 
 
 @njit(cache=True, nogil=True, error_model="numpy")
-def gibbs_sweep(
-    free, offset, cell, worker, label, weight, before, prior, row_prior, prior_class, luck, z, counts, total, mass, q
-):
-    """One sweep over the free tasks; q[task] += its conditional. Returns Σ log p(a task's votes | all the rest).
+def gibbs_sweep(free, luck, votes, prior, state):
+    """One sweep over the free tasks, a number of luck for each; q[task] += its conditional.
 
-    `weight` and `before` are empty when every worker has one vote of weight one per task.
+    Returns Σ log p(a task's votes | all the rest).
     """
+    cell, worker, weight = votes.cell, votes.worker, votes.weight
+    offset, z, counts, total, mass, q = votes.offset, state.z, state.counts, state.total, state.mass, state.q
+    prior_class = prior.classes
     K = mass.size
     s, below, logs, rows = np.empty(K), np.empty(K), np.empty(K), np.empty(2, np.int64)
     tasks_mass = mass.sum() + prior_class * K - 1.0
@@ -100,9 +136,9 @@ def gibbs_sweep(
         for k in range(K):
             s[k] = mass[k] + prior_class
         if weight.size:
-            top = _rising(first, last, cell, worker, label, weight, before, counts, total, prior, row_prior, s, logs)
+            top = _rising(first, last, votes, prior, state, s, logs)
         else:
-            top = _products(first, last, cell, worker, label, counts, total, prior, row_prior, s, below, logs)
+            top = _products(first, last, votes, prior, state, s, below, logs)
         norm = s.sum()
         score += top + log(norm / tasks_mass)
         left = luck[j] * norm
@@ -119,4 +155,4 @@ def gibbs_sweep(
     return score
 
 
-__all__: list[str] = ["gibbs_sweep"]
+__all__: list[str] = ["Prior", "State", "Votes", "gibbs_sweep"]

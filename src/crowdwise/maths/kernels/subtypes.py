@@ -10,13 +10,19 @@ import numpy as np
 import numpy.typing as npt
 
 from ..logspace import normalise_rows, segment_sum
-from . import COMPILED_FROM, EMPass, Stats, Workspace
+from . import COMPILED_FROM, Stats, Workspace
 
 F8 = npt.NDArray[np.float64]
 
 
-def subtype_pass(space: Workspace, log_theta: F8, log_weight: F8) -> EMPass:
-    """Posterior over states, its statistics and the log-likelihood."""
+def subtype_posterior(space: Workspace, log_theta: F8, log_weight: F8) -> F8:
+    """posterior[task, state]."""
+    subtype_pass(space, log_theta, log_weight)
+    return space.memory.take()
+
+
+def subtype_pass(space: Workspace, log_theta: F8, log_weight: F8) -> tuple[Stats, float]:
+    """Statistics of the posterior over states, and the log-likelihood."""
     shard, states = space.shard, log_weight.size
     groups = states // shard.n_classes
     if len(shard) * states >= COMPILED_FROM:
@@ -27,7 +33,8 @@ def subtype_pass(space: Workspace, log_theta: F8, log_weight: F8) -> EMPass:
         allowed = np.repeat(np.eye(shard.n_classes, dtype=bool), groups, axis=1)
         score[known] = np.where(allowed[space.gold[known]], score[known], -np.inf)
     posterior, norm = normalise_rows(score)
-    return EMPass(posterior, subtype_stats(space, posterior), float(norm.sum()))
+    space.memory.leave(posterior)
+    return subtype_stats(space, posterior), float(norm.sum())
 
 
 def subtype_stats(space: Workspace, posterior: F8) -> Stats:
@@ -46,16 +53,17 @@ def subtype_stats(space: Workspace, posterior: F8) -> Stats:
     return Stats(counts.reshape(shard.n_workers, shard.n_classes, states), posterior.sum(axis=0))
 
 
-def _compiled(space: Workspace, log_theta: F8, log_weight: F8, groups: int) -> EMPass:
+def _compiled(space: Workspace, log_theta: F8, log_weight: F8, groups: int) -> tuple[Stats, float]:
     from .subtypes_compiled import sweep
 
     shard, states = space.shard, log_weight.size
     gold = np.empty(0, dtype=np.int32) if space.gold is None else space.gold
-    q = np.empty((shard.n_tasks, states))
+    q = space.memory.room((shard.n_tasks, states))
     counts = np.zeros((shard.n_workers * shard.n_classes, states))
     table = np.ascontiguousarray(log_theta).reshape(-1, states)
     total = sweep(shard.task_offsets, shard.cell, _weights(space), table, log_weight, gold, groups, q, counts)
-    return EMPass(q, Stats(counts.reshape(log_theta.shape), q.sum(axis=0)), float(total))
+    space.memory.leave(q)
+    return Stats(counts.reshape(log_theta.shape), q.sum(axis=0)), float(total)
 
 
 def _weights(space: Workspace) -> F8:

@@ -13,13 +13,19 @@ from functools import cached_property
 
 import numpy as np
 
+from ..order import offsets
 from .linear import pairs
 from .rows import F8, I8, Rows
 
 BLOCK = 20_000  # edges × grid in memory at a time
 NODES = 512  # distinct values beyond this are rounded to so many
+KEPT = 1 << 24  # cells of a table of likelihoods that is kept
 BATCHED = 2_000_000  # edges × variances × grid that are gathered at once
 TINY = 1e-290
+# Edges × grid from which the compiled round pays for its import.
+COMPILED_FROM = 3_000_000
+# A task is looked at again when what is believed of one of its workers has moved by more than this.
+STALE = 1e-4
 
 
 @dataclass(frozen=True, eq=False)
@@ -59,19 +65,28 @@ class Tables:
 
     @classmethod
     def of(cls, edges: Edges, grid: F8, variances: F8) -> Tables:
-        """Patterns of the edges; many distinct values of single answers are rounded to nodes."""
-        value = edges.value
-        if bool((edges.n == 1).all()) and len(np.unique(value)) > NODES:
-            low, high = float(value.min()), float(value.max())
-            value = low + np.round((value - low) / (high - low) * (NODES - 1)) * ((high - low) / (NODES - 1))
-        stacked = np.stack([value, edges.n, edges.square], axis=1)
-        patterns, pattern = np.unique(stacked, axis=0, return_inverse=True)
-        return cls(grid, pattern.ravel().astype(np.int64), patterns, variances)
+        """Patterns of the edges; where there are many, values are rounded to nodes, and of merged answers also how
+        many they are and how far apart, to within half a per cent."""
+        columns = [edges.value, edges.n, edges.square]
+        if len(np.unique(edges.value)) > NODES:
+            low, high = float(edges.value.min()), float(edges.value.max())
+            step = (high - low) / (NODES - 1)
+            columns = [low + np.round((edges.value - low) / step) * step, *map(_rounded, columns[1:])]
+        key = np.zeros(len(edges.value), dtype=np.int64)
+        for column in columns:  # one number for each pattern: rows of a table sort ten times as slowly
+            distinct, code = np.unique(column, return_inverse=True)
+            key = key * len(distinct) + code.ravel()
+            _, key = np.unique(key, return_inverse=True)
+            key = key.ravel()
+        first = np.zeros(int(key.max(initial=-1)) + 1, dtype=np.int64)
+        first[key[::-1]] = np.arange(len(key))[::-1]
+        return cls(grid, key, np.stack(columns, axis=1)[first], variances)
 
     @cached_property
     def kept(self) -> F8 | None:
         """The whole table where it is small enough to keep."""
-        return _likelihood(self.patterns, self.variances, self.grid) if len(self.patterns) <= 2 * NODES else None
+        cells = len(self.patterns) * len(self.variances) * len(self.grid)
+        return _likelihood(self.patterns, self.variances, self.grid) if cells <= KEPT else None
 
     def likelihood(self, p: int) -> F8:
         """[variance, grid] of one pattern, its highest entry 1."""
@@ -97,6 +112,14 @@ class Tables:
         return np.asarray(log - 0.5 * (n * (value - at) ** 2 + square)[:, None] / self.variances)
 
 
+def _rounded(values: F8) -> F8:
+    """Values to within half a per cent, where they are many; 0 and 1 stay."""
+    if len(np.unique(values)) <= NODES // 8:
+        return values
+    some = values > 1e-12
+    return np.where(some, np.exp(np.round(np.log(np.where(some, values, 1.0)) * 100) / 100), 0.0)
+
+
 def _sum(pair: I8, values: F8) -> F8:
     return np.bincount(pair, weights=values).astype(np.float64, copy=False)
 
@@ -106,6 +129,39 @@ def _likelihood(patterns: F8, variances: F8, grid: F8) -> F8:
     v = variances[None, :, None]
     log = -0.5 * n * np.log(v) - 0.5 * (n * (value - grid) ** 2 + square) / v
     return np.asarray(np.exp(log - log.max(axis=(1, 2), keepdims=True)))
+
+
+class Rounds:
+    """Rounds of messages over the same edges. Large data go to a compiled kernel, which passes over tasks whose workers
+    have hardly moved since they were last looked at."""
+
+    def __init__(self, edges: Edges, tables: Tables, gold: F8 | None, compiled: bool | None = None) -> None:
+        self.edges, self.tables, self.gold = edges, tables, gold
+        fits = tables.kept is not None and len(edges.task) > 0
+        self.compiled = fits and (len(edges.task) * len(tables.grid) >= COMPILED_FROM if compiled is None else compiled)
+        self.mean, self.variance = np.full(edges.n_tasks, np.nan), np.full(edges.n_tasks, np.nan)
+        self.used: F8 | None = None  # what was said of the workers when a task was last looked at
+        self.log_g = np.empty((len(edges.task), len(tables.variances)))
+
+    def __call__(self, say: F8, log_prior: F8) -> tuple[F8, F8, F8]:
+        """As `messages`."""
+        if not self.compiled:
+            return messages(self.edges, self.tables, say, log_prior, self.gold)
+        from ..kernels.beliefs_compiled import round_
+
+        edges = self.edges
+        offset = offsets(edges.task.astype(np.int32), edges.n_tasks)
+        if self.used is None:
+            stale, self.used = np.ones(edges.n_tasks, dtype=bool), say.copy()
+        else:
+            moved = np.abs(say - self.used).max(axis=1) > STALE
+            stale = np.bincount(edges.task, weights=moved, minlength=edges.n_tasks) > 0
+            again = stale[edges.task]
+            self.used[again] = say[again]
+        prior = np.exp(log_prior - log_prior.max())
+        round_(offset, self.tables.pattern, self.tables.kept, self.used, prior, self.tables.grid, stale, TINY,
+               self.mean, self.variance, self.log_g)  # fmt: skip
+        return self.mean, self.variance, told_by_gold(edges, self.tables, self.log_g, self.gold)
 
 
 def messages(edges: Edges, tables: Tables, say: F8, log_prior: F8, gold: F8 | None) -> tuple[F8, F8, F8]:
@@ -127,10 +183,16 @@ def messages(edges: Edges, tables: Tables, say: F8, log_prior: F8, gold: F8 | No
         cavity -= cavity.max(axis=1, keepdims=True)
         np.exp(cavity, out=cavity)
         log_g[part] = np.log(np.maximum(tables.product(cavity, tables.pattern[part], True), TINY))
-    if gold is not None:
-        fixed = ~np.isnan(gold[edges.task])
-        log_g[fixed] = tables.log_at(np.where(fixed, gold[edges.task], 0.0))[fixed]
-    return mean, variance, log_g
+    return mean, variance, told_by_gold(edges, tables, log_g, gold)
+
+
+def told_by_gold(edges: Edges, tables: Tables, log_g: F8, gold: F8 | None) -> F8:
+    """What edges tell their workers, those of gold tasks by the gold."""
+    if gold is None:
+        return log_g
+    fixed = ~np.isnan(gold[edges.task])
+    log_g[fixed] = tables.log_at(np.where(fixed, gold[edges.task], 0.0))[fixed]
+    return log_g
 
 
 def task_messages(tables: Tables, part: slice, say: F8) -> F8:

@@ -10,7 +10,7 @@ from __future__ import annotations
 
 import numpy as np
 
-from .beliefs import Edges, Tables, messages
+from .beliefs import Edges, Rounds, Tables
 from .clamp import clamped
 from .fit import Fit, held, known, outward, relative
 from .gaussians.gaussian import gaussian
@@ -65,7 +65,7 @@ def bayesian_iterative(
         mu, tau = (prior[0] - scale.centre) / scale.unit, prior[1] / scale.unit**2
     grid = grid_of(rows, mu, tau, float(set_.min()))
     tables = Tables.of(edges, grid, np.maximum(set_, (grid[1] - grid[0]) ** 2 / 2))
-    heard = rows.per_worker > 0
+    heard, rounds = rows.per_worker > 0, Rounds(edges, tables, gold)
     say = np.tile(share, (len(edges.task), 1))
     own = np.tile(share, (rows.n_workers, 1))
     mean, variance = start, np.ones(rows.n_tasks)
@@ -73,7 +73,7 @@ def bayesian_iterative(
     while n_iter < max_iter:
         n_iter += 1
         log_prior = -0.5 * (grid - mu) ** 2 / tau
-        mean, variance, log_g = messages(edges, tables, say, log_prior, gold)
+        mean, variance, log_g = rounds(say, log_prior)
         total = np.log(np.maximum(share, 1e-300)) + worker_sums(log_g, edges.worker, rows.n_workers)
         new, told = normalised(total), normalised(total[edges.worker] - log_g)
         # Loops can make messages swing for ever: halfway between two swings they settle.

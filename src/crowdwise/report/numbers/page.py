@@ -24,6 +24,7 @@ from ..sheet import Section, Sheet
 from ..text import count, shown
 from .charts import histogram
 from .rows import task_rows, worker_rows
+from .training import trained_on
 from .truth import judged
 from .verdict import number_verdict
 
@@ -43,7 +44,14 @@ class Column:
     drawing: Markup
 
 
-def number_page(votes: Votes[Numbers], result: Result, *, truth: Any = None, blind: Result | None = None) -> Sheet:
+def number_page(
+    votes: Votes[Numbers],
+    result: Result,
+    *,
+    truth: Any = None,
+    blind: Result | None = None,
+    history: pl.DataFrame | None = None,
+) -> Sheet:
     """All sections (see `report.render`)."""
     look = study_numbers(votes, result, gold=truth)
     tasks = doubtful(votes, result)
@@ -66,10 +74,14 @@ def number_page(votes: Votes[Numbers], result: Result, *, truth: Any = None, bli
         Section("tasks", "Ask again", "Tasks to ask again", fragment("numbers/tasks.html.j2", **again)),
         Section("truth", "Truth", "Against the truth", fragment("numbers/truth.html.j2", judge=judge)),
     ]
+    trained = trained_on(votes, result, history)
+    if trained is not None:
+        curves = fragment("curves.html.j2", training=trained)
+        sections.append(Section("training", "Training", "Training: the net and the crowd", curves))
     lead = f"{count(len(votes), 'number')} by {count(votes.n_workers, 'worker')} on {count(votes.n_tasks, 'task')}" + (
         f", {len(votes.answers.parts)} in each answer" if len(votes.answers.parts) > 1 else ""
     )
-    return Sheet(lead, sections, _tables(look, tasks, result))
+    return Sheet(lead, sections, _tables(look, tasks, result), "iteration" if trained is None else "epoch")
 
 
 def _data(votes: Votes[Numbers], result: Result, look: NumberStudy) -> Markup:

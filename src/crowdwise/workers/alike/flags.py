@@ -24,6 +24,7 @@ I8 = npt.NDArray[np.int64]
 ALIKE_FLAGS = {
     "constant": "gives one answer whatever the task",
     "random": "the answers do not follow what the others say",
+    "reversed": "the answers go against what the others say",
     "copying": "shares answers with another worker that nobody else gave",
     "fast": "answers far more quickly than the rest of the crowd",
     "unknown": "too few answers to say anything",
@@ -51,6 +52,7 @@ def alike_flags(votes: Votes[Any], seen: Seen, speed: Speed) -> list[Flag]:
     constant = list(_constant(votes, seen))
     idle = {flag.worker for flag in constant}
     found = [*constant, *(flag for flag in _random(votes, seen) if flag.worker not in idle)]
+    found.sort(key=lambda flag: list(ALIKE_FLAGS).index(flag.name))
     found += [flag for flag in _copying(votes, seen) if flag.worker not in idle]
     return [*found, *_fast(votes, seen, speed), *_unknown(votes, seen)]
 
@@ -102,7 +104,7 @@ def _in_words(votes: Votes[Any], row: int) -> str:
 
 
 def _random(votes: Votes[Any], seen: Seen) -> Iterator[Flag]:
-    """Whose answers go with the tasks no better than answers dealt out at random."""
+    """Whose answers go with the tasks no better than answers dealt out at random, or surely worse."""
     close = seen.close
     known = (close.n >= LEAST) & np.isfinite(close.follows) & np.isfinite(close.error)
     if known.sum() < 3:
@@ -120,7 +122,9 @@ def _random(votes: Votes[Any], seen: Seen) -> Iterator[Flag]:
             f"follows the tasks by {number(close.follows[w], 2)} (0: answers dealt out at random) over "
             f"{int(close.n[w]):,} answers, where the usual worker has {number(usual, 2)}"
         )
-        yield _flag(votes, w, "random", evidence=words, tasks=examples(votes, seen.rows.task[own]))
+        name = "reversed" if high[w] < 0 else "random"
+        words += "; do they take one answer for its opposite?" * (name == "reversed")
+        yield _flag(votes, w, name, evidence=words, tasks=examples(votes, seen.rows.task[own]))
 
 
 def _copying(votes: Votes[Any], seen: Seen) -> Iterator[Flag]:

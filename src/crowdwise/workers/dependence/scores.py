@@ -18,6 +18,7 @@ import numpy as np
 import numpy.typing as npt
 
 from ...maths import information as channel
+from ...maths.dirichlet import log_rows
 from ..confusions import cells_of
 from ..judgement import Judgement
 
@@ -96,11 +97,8 @@ def _centre(judgement: Judgement) -> Callable[[F8], F8]:
 
 def _strength(labels: F8, centre: F8) -> float:
     """How alike the workers are, given centre[worker, true, observed]: by the evidence of their labels."""
-    from scipy.special import gammaln
 
     def evidence(strength: float) -> float:
-        prior = strength * np.maximum(centre, 1e-9)
-        ends = gammaln(prior.sum(axis=2)) - gammaln((prior + labels).sum(axis=2))
-        return float(ends.sum() + (gammaln(prior + labels) - gammaln(prior)).sum())
+        return float(log_rows(labels, strength * np.maximum(centre, 1e-9), axis=2).sum())
 
     return max(STRENGTHS, key=evidence)

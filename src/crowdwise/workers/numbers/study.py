@@ -44,7 +44,8 @@ class NumberStudy(Studied):
     exist is null.
 
     n_labels; bias (said minus the others' estimate) with _low and _high; spread (sd of what is left) with both; slope
-    (1: their scale is the crowd's); correlation with the others' estimates, their own answers left out, with both;
+    (1: their scale is the crowd's) with both where the method has slopes; correlation with the others' estimates, their
+    own answers left out, with both;
     weight (their say, 1 is the average worker's); different (values that differ, as a share of the answers);
     n_gold, gold_bias, gold_rmse on known tasks; seconds_median, seconds_q1, seconds_q3. Intervals are 95 %.
     """
@@ -58,7 +59,7 @@ class NumberStudy(Studied):
         best, worst = best_and_worst(self.quality, ends, TRUST)
         several = len(self.votes.answers.parts) > 1
         header = ["worker", *["part"] * several, "answers", "correlation", "95 % interval", "-1 to 1", "bias",
-                  "95 % interval", "spread", "slope", "flags"]  # fmt: skip
+                  "95 % interval", "spread", "slope", "95 % interval", "flags"]  # fmt: skip
         parts = {"Workers, by how far they go with the others": best}
         if len(worst):
             of = f"({ends} of {int((self.quality['n_labels'] > 0).sum()):,}, by the {{}} end of the interval)"
@@ -93,6 +94,7 @@ class NumberStudy(Studied):
             amounts(row["bias_low"], row["bias_high"], unit),
             amount(row["spread"], unit),
             number(row["slope"], 2),
+            amounts(row["slope_low"], row["slope_high"], 1.0),
             ", ".join(names),
         ]
 

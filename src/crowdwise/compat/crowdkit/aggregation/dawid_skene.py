@@ -11,7 +11,7 @@ import pandas as pd
 
 from ....aggregate.confusion.dawid_skene import MaximumLikelihood
 from ....aggregate.confusion.one_coin import coin_matrix
-from ....maths.kernels import Stats, Workspace, em_pass, stats_of
+from ....maths.kernels import Stats, Workspace, accumulate, stats_of
 from ....maths.logspace import shares
 from .base import BaseClassificationAggregator, InputError
 from .history import assigned, counted, normalised
@@ -90,12 +90,10 @@ class DawidSkene(BaseClassificationAggregator):
         prior = stats.mass / votes.n_tasks
         self.loss_history_, last = [], -np.inf
         for _ in range(self.n_iter):
-            space.give_back(posterior)
             old = np.maximum(prior, EPS)
-            sweep = em_pass(space, theta, old)
+            stats, log_likelihood = accumulate(space, theta, old)
             # The posterior is the exact one under the old parameters, so its entropy is what the bound leaves over.
-            entropy = sweep.log_likelihood - _expected(sweep.stats, theta, old)
-            posterior, stats = sweep.posterior, sweep.stats
+            entropy = log_likelihood - _expected(stats, theta, old)
             theta, prior = errors.again(stats.counts), stats.mass / votes.n_tasks
             bound = _expected(stats, theta, np.maximum(prior, EPS)) + entropy
             self.loss_history_.append(bound / len(votes))
@@ -105,6 +103,8 @@ class DawidSkene(BaseClassificationAggregator):
             if loss - last < self.tol:
                 break
             last = loss
+        if self.loss_history_:
+            posterior = space.memory.take()
         self._keep(table, posterior, prior, theta)
 
     def _keep(self, table: Table, posterior: F8, prior: F8, theta: F8) -> None:

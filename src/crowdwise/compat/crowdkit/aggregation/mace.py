@@ -8,7 +8,7 @@ from typing import Any
 import numpy as np
 
 from ....aggregate.confusion.mace_model import Beliefs, Mode, Worker
-from ....maths.kernels import EMPass, Workspace
+from ....maths.kernels import Workspace
 from .base import BaseClassificationAggregator, InputError
 from .table import F8, Table, read
 
@@ -54,14 +54,14 @@ class MACE(BaseClassificationAggregator):
             self.strategy_priors_ = np.full((m, k), 10.0)
             model = _Beliefs(self.beta, self.alpha, 10.0)
         space, rng = Workspace.of(table.votes), np.random.RandomState(self.random_state)
-        best: tuple[Worker, EMPass] | None = None
+        best: tuple[Worker, float] | None = None
         for start in range(self.n_restarts):
             found = self._climb(model, space, self._start(table, rng, start))
-            if best is None or found[1].log_likelihood > best[1].log_likelihood:
+            if best is None or found[1] > best[1]:
                 best = found
         if best is None:
             raise InputError(f"n_restarts must be at least 1, got {self.n_restarts}")
-        return self._keep(table, *best)
+        return self._keep(table, best[0], model.posterior(best[0], space))
 
     def fit_predict(self, data: Any) -> Any:
         """labels_ of the data."""
@@ -85,20 +85,19 @@ class MACE(BaseClassificationAggregator):
         habits[np.ix_(workers, labels)] = draw(len(labels))
         return Worker(coins[:, 1], coins[:, 0], habits, np.empty(0))
 
-    def _climb(self, model: Mode, space: Workspace, worker: Worker) -> tuple[Worker, EMPass]:
-        sweep = model.em_pass(worker, space)
+    def _climb(self, model: Mode, space: Workspace, worker: Worker) -> tuple[Worker, float]:
+        stats, log_likelihood = model.accumulate(worker, space)
         for _ in range(self.n_iter):
-            space.give_back(sweep.posterior)
-            worker = model.m_step(sweep.stats)
-            sweep = model.em_pass(worker, space)
-        return worker, sweep
+            worker = model.maximise(stats)
+            stats, log_likelihood = model.accumulate(worker, space)
+        return worker, log_likelihood
 
-    def _keep(self, table: Table, worker: Worker, sweep: EMPass) -> MACE:
+    def _keep(self, table: Table, worker: Worker, posterior: F8) -> MACE:
         workers, labels, tasks = table.first["worker"], table.first["label"], table.first["task"]
         self.spamming_ = np.stack([worker.spam, worker.know], axis=1)[workers]
         self.thetas_ = worker.habit[np.ix_(workers, labels)]
-        self.probas_ = table.by_task(sweep.posterior, tasks, labels, None)
-        self.labels_ = table.labels(labels[sweep.posterior[:, labels].argmax(axis=1)], tasks)
+        self.probas_ = table.by_task(posterior, tasks, labels, None)
+        self.labels_ = table.labels(labels[posterior[:, labels].argmax(axis=1)], tasks)
         return self
 
 

@@ -20,10 +20,9 @@ from ..rows import F8, Mask, Rows
 from ..scaling import standardise
 from ..simple import pooled_variance
 from .passes import DOUBT, GAP, LOG_2PI, SQUARE, Message, Space, Stats
-from .precision import Precision
-
-STAGES = 8
-FLOOR = 1e-10  # of variances, in units of the answers' variance
+from .precision import MOST, Precision
+from .spreads import FLOOR, settled
+from .stages import Seen, in_stages
 
 
 @dataclass(frozen=True, eq=False)
@@ -34,6 +33,45 @@ class Workers:
     doubt: F8
     spread: float  # s_b²
     precision: Precision
+
+    def capped(self, cap: float) -> Workers:
+        """With precisions under a cap."""
+        return replace(self, precision=self.precision.capped(cap))
+
+    def of_all(self) -> F8:
+        """Logarithms of a, s0² and s_b²."""
+        return np.log([self.precision.a, self.precision.variance, self.spread])
+
+    def led_by(self, of_all: F8, stats: Stats, n: F8, strength: float) -> tuple[Workers, Stats]:
+        """Under other numbers of the crowd."""
+        a, variance, spread = np.exp(of_all)
+        precision = self.precision.with_prior(float(np.clip(a, strength, MOST)), float(variance), n)
+        return replace(self, spread=max(float(spread), FLOOR), precision=precision), stats
+
+
+@dataclass(frozen=True, eq=False)
+class BiasModel:
+    """The model over rows, n[worker] answers of those who are heard; gold, where there is some, fixes where y lies."""
+
+    space: Space
+    n: F8
+    heard: Mask
+    strength: float
+    taught: bool
+
+    def sweep(self, state: Workers) -> tuple[Seen[Workers], float]:
+        """A pass; the log density of the answers, tasks integrated out."""
+        stats = self.space.accumulate(Message(state.precision.mean, state.bias))
+        return Seen(stats, state, self.n, self.strength), rows_bound(state, stats, self.n)
+
+    def maximise(self, seen: Seen[Workers]) -> Workers:
+        """New biases, spread and precisions; without gold the biases are centred."""
+        state = step(seen.under, seen.stats, self.n, self.heard, self.strength)
+        return state if self.taught else centred(state, self.heard)
+
+    def log_prior(self, state: Workers) -> float:
+        """Minus the distances of biases and precisions from their priors."""
+        return workers_bound(state, self.n, self.heard)
 
 
 def gaussian(
@@ -57,30 +95,10 @@ def gaussian(
         return sloped(rows, gold, strength=strength, cap=cap, max_iter=max_iter, tol=tol, shards=shards)
     rows, gold, scale = standardise(rows.present(), gold)
     n, heard = rows.per_worker, rows.per_worker > 0
-    space, taught = Space.of(rows, gold, shards), bool(known(gold, rows.n_tasks).any())
-    state = start(rows, gold, n, strength)
-    trace: list[float] = []
-    stage: list[int] = []
-    converged = False
-    for round_ in range(STAGES):
-        fresh = True
-        converged = False
-        while len(trace) < max_iter:
-            _, _, stats = space.sweep(Message(state.precision.mean, state.bias))
-            trace.append(bound(state, stats, n, heard))
-            stage.append(round_)
-            if not fresh and trace[-1] - trace[-2] < tol * max(float(n.sum()), 1.0):
-                converged = True
-                break
-            state, fresh = step(state, stats, n, heard, strength), False
-            if not taught:
-                state = centred(state, heard)
-        limit = state.precision.limit(heard, cap)
-        if len(trace) >= max_iter or limit is None:
-            break
-        state = replace(state, precision=state.precision.capped(limit))
-    fit = describe(rows, gold, state, n, np.array(trace), converged)
-    fit.extra["stage"] = np.array(stage)
+    model = BiasModel(Space.of(rows, gold, shards), n, heard, strength, bool(known(gold, rows.n_tasks).any()))
+    found = in_stages(model, start(rows, gold, n, strength), n, heard, cap=cap, max_iter=max_iter, tol=tol)
+    fit = describe(rows, gold, found.state, n, found.trace, found.converged)
+    fit = replace(fit, n_iter=found.n_iter, extra={**fit.extra, "stage": found.stage})
     return outward(fit, scale)
 
 
@@ -89,22 +107,32 @@ def start(rows: Rows, gold: F8 | None, n: F8, strength: float) -> Workers:
     mean = held(rows.task_sum(rows.value) / np.maximum(rows.per_task, 1e-300), gold)
     noise = pooled_variance(rows, mean)
     precision = Precision.start(n, noise, strength)
-    spread = noise / 4
+    spread = max(noise / 4, FLOOR)
     doubt = 1 / (1 / spread + n * precision.mean)
     return Workers(np.zeros(rows.n_workers), doubt, spread, precision)
 
 
 def step(state: Workers, stats: Stats, n: F8, heard: Mask, strength: float) -> Workers:
-    """New biases, their spread, and precisions, from the sums of a pass."""
+    """New biases with their spread, then precisions, from the sums of a pass."""
     gap, square, v = (stats.workers[:, k] for k in (GAP, SQUARE, DOUBT))
-    q = state.precision.mean
-    doubt = 1 / (1 / state.spread + n * q)
-    # `gap` is what is left after the old bias.
-    bias = np.where(heard, doubt * q * (gap + n * state.bias), 0.0)
+
+    def mean_square(spread: float) -> float:
+        bias, doubt = biases(state, stats, n, heard, spread)
+        return float((bias**2 + doubt)[heard].mean())
+
+    spread = settled(mean_square, state.spread) if heard.any() else state.spread
+    bias, doubt = biases(state, stats, n, heard, spread)
     moved = bias - state.bias
-    spread = max(float((bias**2 + doubt)[heard].mean()), FLOOR) if heard.any() else state.spread
     error = np.maximum(square - 2 * moved * gap + n * moved**2, 0.0) + v + n * doubt
     return Workers(bias, doubt, spread, state.precision.update(n, error, heard, strength))
+
+
+def biases(state: Workers, stats: Stats, n: F8, heard: Mask, spread: float) -> tuple[F8, F8]:
+    """Means and variances of the biases under a spread."""
+    q = state.precision.mean
+    doubt = 1 / (1 / spread + n * q)
+    # The gap is what is left after the old bias.
+    return np.where(heard, doubt * q * (stats.workers[:, GAP] + n * state.bias), 0.0), doubt
 
 
 def centred(state: Workers, heard: Mask) -> Workers:
@@ -116,13 +144,17 @@ def centred(state: Workers, heard: Mask) -> Workers:
     return replace(state, bias=bias, spread=max(float((bias**2 + state.doubt)[heard].mean()), FLOOR))
 
 
-def bound(state: Workers, stats: Stats, n: F8, heard: Mask) -> float:
-    """The evidence bound, tasks integrated out."""
-    q, bias, doubt = state.precision.mean, state.bias, state.doubt
-    rows = -0.5 * float((q * (stats.workers[:, SQUARE] + n * doubt)).sum() + LOG_2PI * n.sum())
-    b2 = (bias**2 + doubt)[heard]
-    biases = 0.5 * float((np.log(doubt[heard] / state.spread) + 1 - b2 / state.spread).sum())
-    return float(stats.tasks[3]) + rows + biases + state.precision.bound(n, heard)
+def rows_bound(state: Workers, stats: Stats, n: F8) -> float:
+    """The part of the evidence bound that speaks of the answers, tasks integrated out; E[log q] is the precisions'."""
+    square = stats.workers[:, SQUARE] + n * state.doubt
+    return float(stats.tasks[3]) - 0.5 * float((state.precision.mean * square).sum() + LOG_2PI * n.sum())
+
+
+def workers_bound(state: Workers, n: F8, heard: Mask) -> float:
+    """The part of the evidence bound that speaks of the workers."""
+    b2 = (state.bias**2 + state.doubt)[heard]
+    biases = 0.5 * float((np.log(state.doubt[heard] / state.spread) + 1 - b2 / state.spread).sum())
+    return biases + state.precision.bound(n, heard)
 
 
 def describe(rows: Rows, gold: F8 | None, state: Workers, n: F8, trace: F8, converged: bool) -> Fit:

@@ -7,10 +7,12 @@ Shards by task give their own statistics, which add up. Large data goes to a com
 
 from __future__ import annotations
 
+from collections.abc import Iterator
 from dataclasses import dataclass
 
 import numpy as np
 
+from ...em import Additive, tree_sum
 from ..rows import F8, Rows
 
 # Rows from which the compiled kernel pays for its import.
@@ -40,7 +42,7 @@ class Message:
 
 
 @dataclass(frozen=True, eq=False)
-class Stats:
+class Stats(Additive):
     """Sums over rows by worker (gap = answer - s y - b): gap, gap², v; with slopes gap y, y, y². And over tasks.
 
     `tasks` holds the number of answered tasks, the sums of y and of y² + v, and of the tasks' log normalisers.
@@ -48,9 +50,6 @@ class Stats:
 
     workers: F8
     tasks: F8
-
-    def __add__(self, other: Stats) -> Stats:
-        return Stats(self.workers + other.workers, self.tasks + other.tasks)
 
 
 @dataclass(frozen=True, eq=False)
@@ -70,21 +69,23 @@ class Space:
             compiled = len(rows) >= COMPILED_FROM
         return cls(rows, gold, parts, compiled)
 
-    def sweep(self, message: Message) -> tuple[F8, F8, Stats]:
-        """Mean and variance of each task (NaN where nobody answered), and the statistics of all shards."""
-        mean, variance = np.empty(self.rows.n_tasks), np.empty(self.rows.n_tasks)
-        total: Stats | None = None
+    def accumulate(self, message: Message) -> Stats:
+        """The statistics of all shards."""
+        return tree_sum((stats for _, _, stats in self._passes(message)), lambda a, b: a + b)
+
+    def posterior(self, message: Message) -> tuple[F8, F8]:
+        """Mean and variance of each task (NaN where nobody answered)."""
+        mean, variance, _ = zip(*self._passes(message), strict=True)
+        return np.concatenate(mean), np.concatenate(variance)
+
+    def _passes(self, message: Message) -> Iterator[tuple[F8, F8, Stats]]:
         for part, lo in self.parts:
-            here = slice(lo, lo + part.n_tasks)
-            gold = None if self.gold is None else self.gold[here]
-            mean[here], variance[here], stats = accumulate(part, gold, message, self.compiled)
-            total = stats if total is None else total + stats
-        assert total is not None
-        return mean, variance, total
+            gold = None if self.gold is None else self.gold[lo : lo + part.n_tasks]
+            yield sweep(part, gold, message, self.compiled)
 
 
-def accumulate(rows: Rows, gold: F8 | None, message: Message, compiled: bool) -> tuple[F8, F8, Stats]:
-    """The pass over one shard."""
+def sweep(rows: Rows, gold: F8 | None, message: Message, compiled: bool) -> tuple[F8, F8, Stats]:
+    """The pass over one shard: mean and variance of its tasks, and its statistics."""
     if not compiled:
         return _plain(rows, gold, message)
     from ...kernels import numbers_compiled

@@ -9,7 +9,7 @@ shape and takes the rate that puts its mean there, so capped steps climb the sam
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 import numpy as np
 
@@ -49,15 +49,15 @@ class Precision:
         return np.asarray(psi(self.shape) - np.log(self.rate))
 
     def update(self, n: F8, square: F8, heard: Mask, strength: float) -> Precision:
-        """New posteriors from the workers' expected squared errors, then the prior that suits them best."""
-        shape = self.a + n / 2
-        rate = np.maximum(self.a * self.variance + square / 2, shape / self.cap)
-        new = Precision(shape, rate, self.a, self.variance, self.cap, square)
-        q, log_q = new.mean[heard], new.log_mean[heard]
-        if not len(q):
-            return new
-        a = _shape_of(float(np.log(q.mean()) - log_q.mean()), strength)
-        return Precision(shape, rate, a, 1 / float(q.mean()), self.cap, square)
+        """The prior that suits the workers' expected squared errors best, and the posteriors under it.
+
+        Both together: one after the other, a prior that is worth many answers would hardly move.
+        """
+        if not heard.any():
+            a, variance = self.a, self.variance
+        else:
+            a, variance = best_prior(n[heard], square[heard], self.cap, strength)
+        return replace(self, square=square).with_prior(a, variance, n)
 
     def limit(self, heard: Mask, times: float) -> float | None:
         """The cap that suits these precisions, `times` their median; None where it is this one or cuts none."""
@@ -72,24 +72,22 @@ class Precision:
         """Under another cap."""
         return Precision(self.shape, np.maximum(self.rate, self.shape / cap), self.a, self.variance, cap, self.square)
 
+    def with_prior(self, a: float, variance: float, n: F8) -> Precision:
+        """The best posteriors under another prior, from the same squared errors."""
+        shape = a + n / 2
+        square = np.zeros(len(n)) if self.square is None else self.square
+        rate = np.maximum(a * variance + square / 2, shape / self.cap)
+        return Precision(shape, rate, a, variance, self.cap, self.square)
+
     def described(self, n: F8, heard: Mask) -> tuple[F8, float]:
         """Noise variances to tell of the workers, and the a behind them: neither guard is needed for that.
 
         The guards keep estimates safe; in a description they would make precise workers vaguer and vague ones more
         precise. Silent workers get the crowd's.
         """
-        variance, a = self.variance, 1.0
         if self.square is None or not heard.any():
-            return np.full(len(n), variance), a
-        for _ in range(50):
-            free = Precision(
-                a + n / 2, np.maximum(a * variance + self.square / 2, (a + n / 2) / HIGHEST), a, variance, 0.0
-            )
-            q, log_q = free.mean[heard], free.log_mean[heard]
-            old, a = a, _shape_of(float(np.log(q.mean()) - log_q.mean()), 0.5)
-            variance = 1 / float(q.mean())
-            if abs(a - old) < 1e-6 * a:
-                break
+            return np.full(len(n), self.variance), 1.0
+        a, variance = best_prior(n[heard], self.square[heard], HIGHEST, 0.5)
         out = (a * variance + self.square / 2) / (a + n / 2)
         return np.where(heard, np.maximum(out, 1 / HIGHEST), self.variance), a
 
@@ -104,18 +102,55 @@ class Precision:
         return float((prior - own + n[heard] / 2 * log_q).sum())
 
 
-def _shape_of(gap: float, least: float) -> float:
-    """The a >= least with log a - psi(a) = gap (it falls with a), by Newton from Minka's start."""
-    from scipy.special import psi, zeta
+def best_prior(n: F8, square: F8, cap: float, least: float) -> tuple[float, float]:
+    """The a in least..MOST and s0² with the highest bound, each worker's posterior at its best under them.
 
-    if gap >= np.log(least) - psi(least):
-        return least
-    if gap <= 1 / (2 * MOST):
-        return MOST
-    a = (3 - gap + np.sqrt((gap - 3) ** 2 + 24 * gap)) / (12 * gap)
-    for _ in range(20):
-        old = a
-        a = 1 / (1 / a + (np.log(a) - psi(a) - gap) / (a**2 * (1 / a - zeta(2, a))))  # zeta(2, a) = psi'(a)
-        if abs(a - old) < 1e-12 * a:
+    n[worker] answers with the expected squared errors square[worker]. At a given a the best s0² is the inverse of the
+    mean precision; along these pairs the bound's slope in a crosses zero once, if at all.
+    """
+    from scipy.optimize import brentq
+    from scipy.special import psi
+
+    sizes, size = np.unique(n, return_inverse=True)
+    noise = _noise(n, square, cap, least, max(float(square.sum() / n.sum()), 1 / HIGHEST))
+
+    def slope(log_a: float) -> float:
+        nonlocal noise
+        a = float(np.exp(log_a))
+        noise = _noise(n, square, cap, a, noise)
+        q = np.minimum(cap, (a + n / 2) / (a * noise + square / 2))
+        own = (psi(a + sizes / 2) - np.log(a + sizes / 2))[size] + np.log(q)
+        return float((own - noise * q).mean() + np.log(a * noise) + 1 - psi(a))
+
+    low, high = float(np.log(least)), float(np.log(MOST))
+    if slope(low) <= 0:
+        found = low
+    elif slope(high) >= 0:
+        found = high
+    else:
+        found = float(brentq(slope, low, high, xtol=1e-14, rtol=1e-14))
+    a = float(np.exp(found))
+    return a, _noise(n, square, cap, a, noise)
+
+
+def _noise(n: F8, square: F8, cap: float, a: float, start: float) -> float:
+    """The s0² with s0² times the mean precision = 1 at this a: Newton on its logarithm, kept between safe bounds."""
+    low = 1 / cap
+    high = max(float((square / n).max()), low)
+    x, low, high = np.log(np.clip(start, low, high)), np.log(low), np.log(high)
+    for _ in range(100):
+        v = np.exp(x)
+        free = (a + n / 2) / (a * v + square / 2)
+        share = v * np.minimum(free, cap)
+        excess = float(share.mean()) - 1  # rises with v
+        if excess > 0:
+            high = x
+        else:
+            low = x
+        rise = float(np.where(free < cap, share * (square / 2) / (a * v + square / 2), share).mean())
+        new = x - excess / max(rise, 1e-300)
+        new = new if low < new < high else (low + high) / 2
+        if abs(new - x) < 1e-14 * max(1.0, abs(x)):
             break
-    return float(min(max(a, least), MOST))
+        x = new
+    return float(np.exp(x))

@@ -19,10 +19,9 @@ from ..rows import F8, Mask, Rows
 from ..scaling import standardise
 from ..simple import pooled_variance
 from .passes import DOUBT, GAP, GAP_Y, LOG_2PI, SQUARE, SUM_Y, SUM_Y2, Message, Space, Stats
-from .precision import Precision
-
-STAGES = 8
-FLOOR = 1e-10
+from .precision import MOST, Precision
+from .spreads import FLOOR, settled
+from .stages import Seen, in_stages
 
 
 @dataclass(frozen=True, eq=False)
@@ -46,32 +45,58 @@ class Sloped:
         a, c = q * (self.slope**2 + self.slope_doubt), q * (self.slope * self.bias + self.both)
         return Message(q, self.bias, self.mu, 1 / self.tau, self.slope, a, c)
 
+    def capped(self, cap: float) -> Sloped:
+        """With precisions under a cap."""
+        return replace(self, precision=self.precision.capped(cap))
+
+    def of_all(self) -> F8:
+        """Logarithms of a, s0², s_s², s_b² and t²."""
+        own = self.precision
+        return np.log([own.a, own.variance, self.slope_spread, self.bias_spread, self.tau])
+
+    def led_by(self, of_all: F8, stats: Stats, n: F8, strength: float) -> tuple[Sloped, Stats]:
+        """Under other numbers of the crowd, and tasks that spread as these say."""
+        a, variance, slope, bias, tau = np.maximum(np.exp(of_all), FLOOR).tolist()
+        precision = self.precision.with_prior(float(np.clip(a, strength, MOST)), variance, n)
+        count, first, _, logs = stats.tasks
+        tasks = np.array([count, first, count * (tau + (first / max(count, 1.0)) ** 2), logs])
+        under = replace(self, slope_spread=slope, bias_spread=bias, tau=tau, precision=precision)
+        return under, replace(stats, tasks=tasks)
+
+
+@dataclass(frozen=True, eq=False)
+class SlopeModel:
+    """The model over rows, n[worker] answers of those who are heard; gold, where there is some, fixes the scale."""
+
+    space: Space
+    n: F8
+    heard: Mask
+    strength: float
+    taught: bool
+
+    def sweep(self, state: Sloped) -> tuple[Seen[Sloped], float]:
+        """A pass; the log density of the answers, tasks integrated out."""
+        stats = self.space.accumulate(state.message())
+        return Seen(stats, state, self.n, self.strength), rows_bound(state, stats, self.n)
+
+    def maximise(self, seen: Seen[Sloped]) -> Sloped:
+        """New slopes, biases, precisions and prior of y; without gold the scale is set anew."""
+        state = step(seen.under, seen.stats, self.n, self.heard, self.strength)
+        return state if self.taught else regauged(state, self.heard)
+
+    def log_prior(self, state: Sloped) -> float:
+        """Minus the distances of slopes, biases and precisions from their priors."""
+        return workers_bound(state, self.n, self.heard)
+
 
 def sloped(rows: Rows, gold: F8 | None, *, strength: float, cap: float, max_iter: int, tol: float, shards: int) -> Fit:
     """Fit slopes, biases and precisions."""
     rows, gold, scale = standardise(rows.present(), gold)
     n, heard = rows.per_worker, rows.per_worker > 0
-    space = Space.of(rows, gold, shards)
-    state = start(rows, gold, n, strength)
-    trace: list[float] = []
-    stage: list[int] = []
-    converged = False
-    for round_ in range(STAGES):
-        fresh, converged = True, False
-        while len(trace) < max_iter:
-            _, _, stats = space.sweep(state.message())
-            trace.append(bound(state, stats, n, heard))
-            stage.append(round_)
-            if not fresh and trace[-1] - trace[-2] < tol * max(float(n.sum()), 1.0):
-                converged = True
-                break
-            state, fresh = step(state, stats, n, heard, strength), False
-        limit = state.precision.limit(heard, cap)
-        if len(trace) >= max_iter or limit is None:
-            break
-        state = replace(state, precision=state.precision.capped(limit))
-    fit = describe(rows, gold, state, np.array(trace), converged)
-    fit.extra["stage"] = np.array(stage)
+    model = SlopeModel(Space.of(rows, gold, shards), n, heard, strength, bool(known(gold, rows.n_tasks).any()))
+    found = in_stages(model, start(rows, gold, n, strength), n, heard, cap=cap, max_iter=max_iter, tol=tol)
+    fit = describe(rows, gold, found.state, found.trace, found.converged)
+    fit = replace(fit, n_iter=found.n_iter, extra={**fit.extra, "stage": found.stage})
     return outward(fit, scale)
 
 
@@ -83,45 +108,92 @@ def start(rows: Rows, gold: F8 | None, n: F8, strength: float) -> Sloped:
     tau = max(float(some.var()) if len(some) else 1.0, 1e-3)
     zero = np.zeros(rows.n_workers)
     return Sloped(
-        zero + 1, zero, zero + 0.05, zero + noise / 8, zero, 0.1, noise / 4,
+        zero + 1, zero, zero + 0.05, zero + noise / 8, zero, 0.1, max(noise / 4, FLOOR),
         Precision.start(n, noise, strength), float(some.mean()) if len(some) else 0.0, tau,
     )  # fmt: skip
 
 
 def step(state: Sloped, stats: Stats, n: F8, heard: Mask, strength: float) -> Sloped:
-    """New slopes and biases, their spreads, precisions and the prior of y, from the sums of a pass."""
+    """New slopes and biases with their spreads, then precisions and the prior of y, from the sums of a pass."""
     gap, square, v, gap_y, y1, y2 = (stats.workers[:, k] for k in (GAP, SQUARE, DOUBT, GAP_Y, SUM_Y, SUM_Y2))
-    q = state.precision.mean
-    # Precision matrix of (s, b) and its inverse.
-    ss, sb, bb = q * (y2 + v) + 1 / state.slope_spread, q * y1, q * n + 1 / state.bias_spread
-    det = ss * bb - sb**2
-    s_doubt, b_doubt, both = bb / det, ss / det, -sb / det
-    right_s = q * (gap_y + state.slope * y2 + state.bias * y1) + 1 / state.slope_spread
-    right_b = q * (gap + state.slope * y1 + state.bias * n)
-    slope = np.where(heard, s_doubt * right_s + both * right_b, 1.0)
-    bias = np.where(heard, both * right_s + b_doubt * right_b, 0.0)
+    lines = Lines(state, stats, n, heard)
+    s_spread, b_spread = state.slope_spread, state.bias_spread
+    if heard.any():
+        s_spread = settled(lambda spread: lines.mean_squares(spread, b_spread)[0], s_spread)
+        b_spread = settled(lambda spread: lines.mean_squares(s_spread, spread)[1], b_spread)
+    slope, bias, s_doubt, b_doubt, both = lines.under(s_spread, b_spread)
     ds, db = slope - state.slope, bias - state.bias
     error = square - 2 * ds * gap_y - 2 * db * gap + ds**2 * y2 + 2 * ds * db * y1 + n * db**2
     doubt = slope**2 * v + s_doubt * (y2 + v) + 2 * both * y1 + n * b_doubt
     precision = state.precision.update(n, np.maximum(error, 0.0) + doubt, heard, strength)
-    s_spread = max(float(((slope - 1) ** 2 + s_doubt)[heard].mean()), FLOOR) if heard.any() else state.slope_spread
-    b_spread = max(float((bias**2 + b_doubt)[heard].mean()), FLOOR) if heard.any() else state.bias_spread
     count, first, second = stats.tasks[:3]
     mu = float(first / count) if count else state.mu
     tau = max(float(second / count) - mu**2, FLOOR) if count else state.tau
     return Sloped(slope, bias, s_doubt, b_doubt, both, s_spread, b_spread, precision, mu, tau)
 
 
-def bound(state: Sloped, stats: Stats, n: F8, heard: Mask) -> float:
-    """The evidence bound, tasks integrated out."""
-    q = state.precision.mean
+class Lines:
+    """The workers' lines by the sums of a pass, under any spreads of slopes and biases."""
+
+    def __init__(self, state: Sloped, stats: Stats, n: F8, heard: Mask) -> None:
+        gap, v, gap_y, y1, y2 = (stats.workers[:, k] for k in (GAP, DOUBT, GAP_Y, SUM_Y, SUM_Y2))
+        q = state.precision.mean
+        self.heard = heard
+        self.ss, self.sb, self.bb = q * (y2 + v), q * y1, q * n
+        self.right_s = q * (gap_y + state.slope * y2 + state.bias * y1)
+        self.right_b = q * (gap + state.slope * y1 + state.bias * n)
+
+    def under(self, s_spread: float, b_spread: float) -> tuple[F8, F8, F8, F8, F8]:
+        """Slopes, biases, their variances and their covariance."""
+        ss, bb = self.ss + 1 / s_spread, self.bb + 1 / b_spread
+        det = ss * bb - self.sb**2
+        s_doubt, b_doubt, both = bb / det, ss / det, -self.sb / det
+        right_s = self.right_s + 1 / s_spread
+        slope = np.where(self.heard, s_doubt * right_s + both * self.right_b, 1.0)
+        bias = np.where(self.heard, both * right_s + b_doubt * self.right_b, 0.0)
+        return slope, bias, s_doubt, b_doubt, both
+
+    def mean_squares(self, s_spread: float, b_spread: float) -> tuple[float, float]:
+        """Mean squares of slopes off one and of biases."""
+        slope, bias, s_doubt, b_doubt, _ = self.under(s_spread, b_spread)
+        return float(((slope - 1) ** 2 + s_doubt)[self.heard].mean()), float((bias**2 + b_doubt)[self.heard].mean())
+
+
+def regauged(state: Sloped, heard: Mask) -> Sloped:
+    """The same fit with y measured so that slopes have mean one and biases lie nearest to zero.
+
+    Only s y + b is seen and the prior of y is free: y -> c y + d with s -> s / c, b -> b - (s / c) d costs nothing.
+    The c and d that bring slopes and biases nearest to their priors are a mean slope and a regression; EM alone would
+    take hundreds of rounds to get there.
+    """
+    c = float(state.slope[heard].mean()) if heard.any() else 0.0
+    if not 0.1 < c < 10:  # nobody knows which way the scale goes
+        return state
+    slope, s_doubt, both = state.slope / c, state.slope_doubt / c**2, state.both / c
+    d = float((slope * state.bias + both)[heard].sum() / (slope**2 + s_doubt)[heard].sum())
+    slope, bias = np.where(heard, slope, 1.0), np.where(heard, state.bias - slope * d, 0.0)
+    b_doubt, both = state.bias_doubt - 2 * d * both + d**2 * s_doubt, both - d * s_doubt
+    s_spread = max(float(((slope - 1) ** 2 + s_doubt)[heard].mean()), FLOOR)
+    b_spread = max(float((bias**2 + b_doubt)[heard].mean()), FLOOR)
+    return replace(
+        state, slope=slope, bias=bias, slope_doubt=s_doubt, bias_doubt=b_doubt, both=both, slope_spread=s_spread,
+        bias_spread=b_spread, mu=c * state.mu + d, tau=c**2 * state.tau,
+    )  # fmt: skip
+
+
+def rows_bound(state: Sloped, stats: Stats, n: F8) -> float:
+    """The part of the evidence bound that speaks of the answers, tasks integrated out; E[log q] is the precisions'."""
     square, y1, y2 = (stats.workers[:, k] for k in (SQUARE, SUM_Y, SUM_Y2))
     error = square + state.slope_doubt * y2 + 2 * state.both * y1 + n * state.bias_doubt
-    rows = -0.5 * float((q * error).sum() + LOG_2PI * n.sum())
+    return float(stats.tasks[3]) - 0.5 * float((state.precision.mean * error).sum() + LOG_2PI * n.sum())
+
+
+def workers_bound(state: Sloped, n: F8, heard: Mask) -> float:
+    """The part of the evidence bound that speaks of the workers."""
     det = state.slope_doubt * state.bias_doubt - state.both**2
     s2, b2 = (state.slope - 1) ** 2 + state.slope_doubt, state.bias**2 + state.bias_doubt
     gain = np.log(det / (state.slope_spread * state.bias_spread)) + 2 - s2 / state.slope_spread - b2 / state.bias_spread
-    return float(stats.tasks[3]) + rows + 0.5 * float(gain[heard].sum()) + state.precision.bound(n, heard)
+    return 0.5 * float(gain[heard].sum()) + state.precision.bound(n, heard)
 
 
 def describe(rows: Rows, gold: F8 | None, state: Sloped, trace: F8, converged: bool) -> Fit:

@@ -15,8 +15,8 @@ import numpy as np
 from ..fit import Fit, known, outward
 from ..rows import F8, Rows
 from ..scaling import standardise
-from .gaussian import Workers, bound, centred, describe, start, step
-from .passes import DOUBT, GAP, LOG_2PI, SQUARE, Message, Space, Stats
+from .gaussian import Workers, centred, describe, start, step, workers_bound
+from .passes import COMPILED_FROM, DOUBT, GAP, LOG_2PI, SQUARE, Message, Stats, sweep
 
 DF = 5.0
 
@@ -39,17 +39,16 @@ def student(
     trace: list[float] = []
     converged = False
     while len(trace) < max_iter:
-        mean, variance, stats = Space.of(scaled(rows, u), gold).sweep(Message(state.precision.mean, state.bias))
-        size = scaled(rows, u).per_worker
+        weighed, message = scaled(rows, u), Message(state.precision.mean, state.bias)
+        mean, variance, stats = sweep(weighed, gold, message, len(rows) >= COMPILED_FROM)
+        size = weighed.per_worker
         state = _step(state, stats, n, size, heard, strength)
         if not taught:
             middle = float(state.bias[heard].mean()) if heard.any() else 0.0
             state, mean = centred(state, heard), mean + middle
         u, logs = scales(rows, state, mean, variance, df)
         entropy = stats.tasks[3] + 0.5 * float((~np.isnan(mean) & (variance > 0)).sum())
-        workers = bound(state, Stats(np.zeros((rows.n_workers, 3)), np.zeros(4)), 0 * n, heard)
-        ours = state.precision.bound(n, heard) - state.precision.bound(0 * n, heard)
-        trace.append(entropy + workers + ours + logs - 0.5 * LOG_2PI * float(n.sum()))
+        trace.append(entropy + workers_bound(state, n, heard) + logs - 0.5 * LOG_2PI * float(n.sum()))
         if len(trace) > 1 and trace[-1] - trace[-2] < tol * max(float(n.sum()), 1.0):
             converged = True
             break

@@ -33,6 +33,7 @@ class Quality:
     spread: F8
     spread_interval: F8
     slope: F8
+    slope_interval: F8
     correlation: F8
     correlation_interval: F8
     distinct: F8
@@ -48,10 +49,10 @@ class Quality:
 def quality(rows: Rows, fit: Fit, *, alpha: float = ALPHA) -> Quality:
     """Of every worker, from rows and a fit of them."""
     rows = rows.present()
-    others, _ = without_own(fit, rows)
+    others, doubt = without_own(fit, rows)
     alone = _alone(rows)
     several = rows.take(~alone)
-    others = others[~alone]
+    others, doubt = others[~alone], doubt[~alone]
     n = rows.per_worker
     bias, bias_interval = _bias(several, others)
     r, r_interval, size = _correlation(several, others)
@@ -65,7 +66,8 @@ def quality(rows: Rows, fit: Fit, *, alpha: float = ALPHA) -> Quality:
     # Less than usual, and hardly above nothing: a worker who is merely noisy is not random.
     idle = (p_random <= alpha) & (r_interval[:, 0] <= 0.1)
     return Quality(
-        n, bias, bias_interval, fit.spread, _spread_interval(rows, fit), fit.slope, r, r_interval, _distinct(rows),
+        n, bias, bias_interval, fit.spread, _spread_interval(rows, fit), fit.slope,
+        _slope_interval(several, fit, others, doubt), r, r_interval, _distinct(rows),
         p_constant, p_random, p_reversed, constant, idle, reverse, copying(several, fit, alpha),
     )  # fmt: skip
 
@@ -102,6 +104,31 @@ def _spread_interval(rows: Rows, fit: Fit) -> F8:
     shape = np.where(shape > 0, shape, np.nan)
     ends = [fit.spread * np.sqrt(shape / gammaincinv(shape, p)) for p in (0.975, 0.025)]
     return np.stack(ends, axis=1)
+
+
+def _slope_interval(rows: Rows, fit: Fit, others: F8, doubt: F8) -> F8:
+    """Around the fit's slope, as wide as a regression on the others' estimates is unsure, the crowd's slopes counted.
+
+    An answer is off by the worker's own spread and by what the others do not know of its task. NaN where the method
+    takes everybody's slope for one.
+    """
+    from scipy.special import ndtri
+
+    base = fit.extra["members"]["gaussian_slope"] if fit.method == "combined" else fit
+    heard = rows.per_worker > 0
+    if bool((fit.slope[heard] == 1).all()):
+        return np.full((rows.n_workers, 2), np.nan)
+    n = np.maximum(rows.per_worker, 1e-300)
+    y = others - (rows.worker_sum(others) / n)[rows.worker]
+    unknown = rows.worker_sum(np.nan_to_num(doubt)) / n
+    told = rows.worker_sum(y**2) / np.maximum(fit.spread**2 + fit.slope**2 * unknown, 1e-300)
+    some = heard & (told > 0)
+    if some.any():
+        # How far slopes lie apart is itself unsure: two standard errors of a variance over so many workers.
+        least = 2 * np.sqrt(2 / some.sum()) * float(np.median(1 / told[some]))
+        told = told + 1 / max(float(base.extra.get("slope_variance", np.inf)), least)
+    half = float(ndtri(0.975)) / np.sqrt(np.where(heard & (told > 0), told, np.nan))
+    return np.stack([fit.slope - half, fit.slope + half], axis=1)
 
 
 def _correlation(rows: Rows, others: F8) -> tuple[F8, F8, F8]:

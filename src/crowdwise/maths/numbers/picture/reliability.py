@@ -6,6 +6,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
+from ...bootstrap import central
 from ..rows import F8, Rows
 from ..scaling import standardise
 
@@ -37,21 +38,20 @@ def reliability(rows: Rows, *, draws: int = DRAWS, seed: int = 0) -> Reliability
     for _ in range(draws if len(answered) >= 3 else 0):
         picked = rng.choice(answered, len(answered))
         drawn.append(_statistics(rows, np.bincount(picked, minlength=rows.n_tasks).astype(np.float64))[:3])
-    ends = _ends(np.array(drawn))
+    ends = _ends(np.array(drawn), len(answered))
     icc1, icc2, alpha = ((float(found[k]), *ends[k]) for k in range(3))
     parts = np.maximum(found[3:], 0.0) * scale.unit**2
     return Reliability(icc1, icc2, alpha, (float(parts[0]), float(parts[1]), float(parts[2])))
 
 
-def _ends(drawn: F8) -> list[tuple[float, float]]:
+def _ends(drawn: F8, n: int) -> list[tuple[float, float]]:
     out = []
     for k in range(3):
         good = drawn[np.isfinite(drawn[:, k]), k] if len(drawn) else drawn
         if len(good) < 0.9 * max(len(drawn), 1) or not len(good):
             out.append((np.nan, np.nan))
         else:
-            low, high = np.quantile(good, [0.025, 0.975])
-            out.append((float(low), float(high)))
+            out.append(central(good, n, 0.95))
     return out
 
 

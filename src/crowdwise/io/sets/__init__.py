@@ -1,0 +1,1 @@
+"""Files with what is known of label sets."""

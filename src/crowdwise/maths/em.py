@@ -1,0 +1,155 @@
+"""The one EM loop: convergence on the true objective, traces, safeguarded acceleration; and statistics that add up.
+
+The loop sees a model's M-step and prior, and one function that passes over all data; shards are the engine's business.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable
+from dataclasses import dataclass, fields
+from typing import Generic, Protocol, Self, TypeVar
+
+import numpy as np
+import numpy.typing as npt
+
+F8 = npt.NDArray[np.float64]
+Callback = Callable[[int, float], None]
+
+
+class Statistics(Protocol):
+    """What a pass gives, and where three steps of it point to."""
+
+    def extrapolate(self, one: Self, two: Self) -> Self:
+        """Where these, and those of the next two steps, point to."""
+
+
+P = TypeVar("P")
+T = TypeVar("T")
+S = TypeVar("S", bound=Statistics)
+S_in = TypeVar("S_in", contravariant=True)
+
+
+class Climber(Protocol[P, S_in]):
+    """What the loop needs to know of a model."""
+
+    def maximise(self, stats: S_in, /) -> P:
+        """The best parameters for these statistics."""
+
+    def log_prior(self, params: P, /) -> float:
+        """The log prior density of the parameters, up to a constant."""
+
+
+@dataclass(frozen=True)
+class Fit(Generic[P, S]):
+    """Where the loop ended: `stats` are those of the pass under `params`."""
+
+    params: P
+    stats: S
+    trace: F8
+    n_iter: int
+    converged: bool
+
+    @property
+    def objective(self) -> float:
+        """The objective at `params`."""
+        return float(self.trace[-1])
+
+
+@dataclass(frozen=True)
+class _State(Generic[P, S]):
+    params: P
+    stats: S
+    objective: float
+
+
+def climb(
+    model: Climber[P, S],
+    sweep: Callable[[P], tuple[S, float]],
+    start: P,
+    *,
+    max_iter: int,
+    tol: float,
+    per: float | None = None,
+    accelerate: bool = False,
+    callback: Callback | None = None,
+) -> Fit[P, S]:
+    """EM from given parameters: at most `max_iter` passes over the data, each followed by an M-step.
+
+    Stops when the objective changes by less than `tol` times `per` (the objective itself when left out). With
+    `accelerate`, two steps are followed by a SQUAREM leap, which is kept only where the objective ends higher than
+    without it; what must be small is then the gain of all three.
+    """
+    passes = 0
+
+    def look(params: P) -> _State[P, S]:
+        nonlocal passes
+        stats, log_likelihood = sweep(params)
+        passes += 1
+        state = _State(params, stats, log_likelihood + model.log_prior(params))
+        if callback is not None:
+            callback(passes, state.objective)
+        return state
+
+    def cycle(state: _State[P, S]) -> _State[P, S]:
+        one = look(model.maximise(state.stats))
+        two = look(model.maximise(one.stats))
+        leap = look(model.maximise(state.stats.extrapolate(one.stats, two.stats)))
+        return leap if leap.objective > two.objective else two
+
+    state = look(start)
+    trace = [state.objective]
+    converged = False
+    while passes < max_iter and not converged:
+        leaps = accelerate and max_iter - passes >= 3
+        state = cycle(state) if leaps else look(model.maximise(state.stats))
+        trace.append(state.objective)
+        converged = abs(trace[-1] - trace[-2]) <= tol * max(1.0, abs(trace[-1]) if per is None else per)
+    return Fit(state.params, state.stats, np.array(trace), passes, converged)
+
+
+@dataclass(frozen=True)
+class Additive:
+    """Arrays that add up, field by field, and that SQUAREM can carry along the path of EM.
+
+    The leap is taken in the space of expected counts, not of parameters: counts are linear, an M-step maps whatever
+    comes out back into the model's own family, and one function serves one-coin and full matrices alike. The first
+    field sets its length. Varadhan & Roland (2008), doi:10.1111/j.1467-9469.2007.00585.x.
+    """
+
+    def _arrays(self) -> list[F8]:
+        return [getattr(self, field.name) for field in fields(self)]
+
+    def __add__(self, other: Self) -> Self:
+        return type(self)(*(a + b for a, b in zip(self._arrays(), other._arrays(), strict=True)))
+
+    def extrapolate(self, one: Self, two: Self) -> Self:
+        """What these statistics and those of the next two steps point to, kept non-negative."""
+        s0, s1, s2 = self._arrays(), one._arrays(), two._arrays()
+        first = [b - a for a, b in zip(s0, s1, strict=True)]
+        second = [c - b - d for b, c, d in zip(s1, s2, first, strict=True)]
+        bend = float(np.sum(second[0] ** 2))
+        if bend == 0.0:
+            return two
+        # Step length of scheme S3; -1 would be the plain step.
+        alpha = min(-np.sqrt(float(np.sum(first[0] ** 2)) / bend), -1.0)
+        leap = (a - 2 * alpha * d + alpha**2 * e for a, d, e in zip(s0, first, second, strict=True))
+        return type(self)(*(np.maximum(a, 0.0) for a in leap))
+
+
+def tree_sum(parts: Iterable[T], add: Callable[[T, T], T]) -> T:
+    """The sum along a fixed binary tree over the parts' numbers: the same bits whoever worked them out, and when.
+
+    Parts are taken one at a time, in order; no more than log2 of their number are held.
+    """
+    held: list[tuple[int, T]] = []  # (height, sum of 2^height parts), heights falling
+    for part in parts:
+        height, total = 0, part
+        while held and held[-1][0] == height:
+            total, height = add(held.pop()[1], total), height + 1
+        held.append((height, total))
+    if not held:
+        raise ValueError("there is nothing to add up")
+    total = held.pop()[1]
+    while held:
+        total = add(held.pop()[1], total)
+    return total

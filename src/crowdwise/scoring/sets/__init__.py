@@ -1,0 +1,1 @@
+"""Label sets: how good they are."""

@@ -1,0 +1,84 @@
+"""Workers who gave probabilities: by distances, and by how far the truth moves them."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+import numpy.typing as npt
+import polars as pl
+
+from ...aggregate.probabilities.base import rows_of
+from ...core.result import Result
+from ...core.votes import Votes
+from ...kinds.probabilities.votes import Probabilities
+from ...maths.probabilities.fit import CLIP
+from ...maths.probabilities.signals import HELD, gaps_by_others, signals
+from ..alike.flags import ALIKE_FLAGS, HALF, LEAST, SURE, TENTH
+from ..alike.study import AlikeStudy, looked_at
+from ..flags import Flag
+from ..ranking import best_and_worst
+from ..wording import number
+
+F8 = npt.NDArray[np.float64]
+
+
+@dataclass(frozen=True, eq=False)
+class ProbabilityStudy(AlikeStudy):
+    """As for every kind with a distance. `quality` has also, in log odds, shift (where they stand when they know
+    nothing) and gap with _low and _high (how far they move with what everybody else makes of the task)."""
+
+
+def study_probabilities(
+    votes: Votes[Probabilities], result: Result, *, gold: Any = None, idle: float = 600.0
+) -> ProbabilityStudy:
+    """Of probabilities. `gold` adds distances from known outcomes."""
+    parts = looked_at(votes, result, gold=gold, idle=idle)
+    seen = signals(rows_of(votes), None, CLIP, HELD, 200, 1e-8)
+    gap, error = gaps_by_others(rows_of(votes), seen, CLIP)
+    quality: pl.DataFrame = parts["quality"]
+    own = {"shift": seen.shift, "gap": gap, "gap_low": gap - 1.96 * error, "gap_high": gap + 1.96 * error}
+    parts["quality"] = quality.with_columns(pl.Series(name, values).fill_nan(None) for name, values in own.items())
+    constant = {flag.worker for flag in parts["flags"] if flag.name == "constant"}
+    rest = [flag for flag in parts["flags"] if flag.name not in ("random", "reversed")]
+    found = [flag for flag in _unmoved(votes, gap, error) if flag.worker not in constant]
+    parts["flags"] = sorted([*rest, *found], key=lambda flag: list(ALIKE_FLAGS).index(flag.name))
+    return ProbabilityStudy(**parts)
+
+
+def _unmoved(votes: Votes[Probabilities], gap: F8, error: F8) -> Iterator[Flag]:
+    """Whom the tasks surely move less than half as far as the usual worker, or the other way."""
+    known = (votes.labels_per_worker >= LEAST) & np.isfinite(gap) & np.isfinite(error)
+    usual = float(np.median(gap[known])) if known.sum() >= 3 else 0.0
+    if usual <= 0:
+        return
+    high, low = gap + SURE * error, gap - 2 * error
+    for w in np.flatnonzero(known & (high < HALF * usual) & (low <= TENTH * usual)).tolist():
+        name = "reversed" if high[w] < 0 else "random"
+        words = (
+            f"what the others think likely moves them by {number(gap[w], 2)} ± {number(2 * error[w], 2)} in log odds "
+            f"over {votes.labels_per_worker[w]:,} answers, where it moves the usual worker by {number(usual, 2)}"
+        )
+        words += "; is their scale upside down?" * (name == "reversed")
+        yield Flag(votes.workers[w], name, evidence=words, of=votes.kind.name)
+
+
+def flag_probabilities(votes: Votes[Probabilities], result: Result) -> list[Flag]:
+    """All flags."""
+    return study_probabilities(votes, result).flags
+
+
+def worker_rows(result: Result, limit: int = 5) -> tuple[list[str], list[list[str]]]:
+    """The workers with most and with least say."""
+    table = result.worker_table()
+    table = table.with_columns(pl.col("weight").alias("weight_low"), pl.col("weight").alias("weight_high"))
+    best, worst = best_and_worst(table, limit, "weight")
+    rows = [
+        [str(row["worker"]), f"{row['n_labels']:,}", *(number(row[name], 2) for name in ("weight", "shift", "gap"))]
+        for row in best.vstack(worst.reverse()).to_dicts()
+    ]
+    if len(worst):
+        rows.insert(limit, ["…", "", "", "", ""])
+    return ["worker", "answers", "say", "shift", "gap"], rows

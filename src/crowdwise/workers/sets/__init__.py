@@ -1,0 +1,1 @@
+"""The workers who answer with label sets."""
