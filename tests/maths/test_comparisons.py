@@ -9,11 +9,11 @@ from scipy.stats import kendalltau
 
 from crowdwise.maths.comparisons import crowd, davidson
 from crowdwise.maths.comparisons.bradley_terry import bradley_terry
+from crowdwise.maths.comparisons.concordance import concordance
 from crowdwise.maths.comparisons.crowd import CrowdObjective
 from crowdwise.maths.comparisons.davidson import DavidsonObjective
 from crowdwise.maths.comparisons.noisy import NoisyObjective
 from crowdwise.maths.comparisons.rows import PairRows
-from crowdwise.maths.concordance import concordance
 from crowdwise.simulate.comparisons.draw import comparison_crowd
 
 

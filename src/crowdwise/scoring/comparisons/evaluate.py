@@ -15,7 +15,7 @@ from ...core.result import Result
 from ...core.truth import truth_table
 from ...core.vocabulary import lookup, quote
 from ...kinds.comparisons.estimate import ComparisonEstimate
-from ...maths.concordance import concordance
+from ...maths.comparisons.concordance import concordance
 from ..evaluate import ALL_GOLD, among
 from ..scored import Scored, Table
 from .truth import numbers

@@ -14,7 +14,7 @@ from ...core.errors import DataError
 from ...core.result import Result
 from ...core.vocabulary import lookup
 from ...kinds.rankings.parsing import Groups, parse
-from ...maths.concordance import concordance
+from ...maths.comparisons.concordance import concordance
 from ..evaluate import ALL_GOLD, among
 from ..scored import Scored, Table
 
