@@ -87,3 +87,23 @@ def test_names_with_signs_are_written_as_json():
     assert votes.to_frame()["ranking"].to_list() == ['["a>b", "c", ["d", "e"]]']
     again = cw.ranking_votes([1], ["x"], votes.to_frame()["ranking"])
     assert again.to_frame().equals(votes.to_frame())
+
+
+def test_a_file_that_lists_the_winner_first_tells_nothing_of_sides():
+    crowd = cw.simulate.scenario("comparisons_plain", tasks=80, workers=8, labels=4, seed=1)
+    frame = crowd.votes.to_frame()
+    won = pl.when(pl.col("winner") == "left")
+    first = frame.select(
+        "task",
+        "worker",
+        won.then("left").otherwise("right").alias("left"),
+        won.then("right").otherwise("left").alias("right"),
+    )
+    votes = cw.comparison_votes(first["left"], first["right"], ["left"] * len(first), task=first["task"],
+                                worker=first["worker"])  # fmt: skip
+    assert any("lists the winner" in note for note in votes.ledger.notes)
+    assert 0.2 < (votes.answers.outcome == 0).mean() < 0.8
+    truth = crowd.truth_table()
+    for name in ("davidson", "tournament"):
+        one, other = (cw.evaluate(cw.method(name).fit(v), truth).kendall for v in (votes, crowd.votes))
+        assert abs(one - other) < 0.05

@@ -27,6 +27,8 @@ WORDS = {
     TIE: ("tie", "equal", "draw", "both", "neither", "tie (bothbad)", "tie (both bad)", "bothbad", "both_bad", "same"),
 }
 SELF = "an item compared with itself"
+# Decided answers from which one side that always wins is where a file lists the winner.
+LISTED = 10
 
 
 @dataclass(frozen=True, eq=False)
@@ -108,6 +110,7 @@ class ComparisonCoder(Coder):
         if one.dtype != two.dtype:
             one, two = one.cast(pl.String), two.cast(pl.String)
         self.size = len(one)
+        self.listed = False  # whether the winner is always written on one side
         self.both = Column.of(pl.concat([one, two.rename(one.name)]), "item")
         self.given = None if items is None else sorted_vocabulary(items, "item")
 
@@ -137,13 +140,15 @@ class ComparisonCoder(Coder):
 
     def admit(self, keep: Mask, dropped: dict[str, int]) -> Mask | None:
         """Rows with two different items; a winner that is neither side is refused."""
-        self._outcome(keep)
+        outcome = self._outcome(keep)
+        decided = outcome[keep & (outcome != TIE)]
+        self.listed = self.won is not None and len(decided) >= LISTED and len(np.unique(decided)) == 1
         alone = self.both.codes[: self.size] == self.both.codes[self.size :]
         dropped[SELF] = int((keep & alone).sum())
         return np.asarray(~alone)
 
     def finish(self) -> Comparisons:
-        """The answers; without sides (chosen, rejected) the item that comes first by name stands left."""
+        """The answers; without sides (chosen, rejected) which item stands left means nothing."""
         items, codes = self.both.vocabulary, self.both.codes.astype(np.int32)
         if self.given is not None:
             table, known = lookup(self.given, items)
@@ -152,14 +157,23 @@ class ComparisonCoder(Coder):
             items, codes = self.given, (table[codes] if len(table) else codes)
         left, right = codes[: self.size], codes[self.size :]
         outcome = self._outcome(np.zeros(self.size, dtype=bool))
-        if self.won is None:
-            left, right = np.minimum(left, right), np.maximum(left, right)
-        return Comparisons(left, right, outcome, items.rename("item"))
+        if self.won is None or self.listed:
+            # No sides: each pair gets one that goes neither with the names of its items nor with who won.
+            turned = (left > right) != ((left + right) % 2 == 1)
+            outcome = np.where(turned, np.array([1, 0, 2])[outcome], outcome)
+            left, right = np.where(turned, right, left), np.where(turned, left, right)
+        return Comparisons(left, right, outcome.astype(np.int8), items.rename("item"))
+
+    def notes(self, answers: Answers) -> tuple[str, ...]:  # noqa: ARG002
+        """That sides were only a way of writing, where they were."""
+        if not self.listed:
+            return ()
+        return ("one side wins every answer, so the file lists the winner there; sides are not taken for positions",)
 
     def _outcome(self, keep: Mask) -> npt.NDArray[np.int8]:
         left, right = self.both.codes[: self.size], self.both.codes[self.size :]
         if self.won is None:
-            return np.where(left <= right, LEFT, RIGHT).astype(np.int8)
+            return np.full(self.size, LEFT, dtype=np.int8)
         text = self.won.cast(pl.String).str.strip_chars()
         names = self.both.vocabulary.cast(pl.String)
         distinct = text.drop_nulls().unique()

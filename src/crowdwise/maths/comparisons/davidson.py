@@ -81,8 +81,10 @@ class DavidsonObjective:
             grads.append(g)
             curves.append(h)
         (gc, hc), (gt, ht) = means[1:]
-        value -= 0.5 * 1e-3 * (mean_c**2 + mean_t**2)  # nothing runs away where nobody says anything
-        tail = np.array([gc - 1e-3 * mean_c, gt - 1e-3 * mean_t]), np.array([hc + 1e-3, ht + 1e-3])
+        # The crowd's own pull to a side is about as large as one worker's; a few answers must not be explained by it.
+        hold = 1 / max(self.position, 0.3) ** 2
+        value -= 0.5 * (hold * mean_c**2 + 1e-3 * mean_t**2)
+        tail = np.array([gc - hold * mean_c, gt - 1e-3 * mean_t]), np.array([hc + hold, ht + 1e-3])
         return float(value), np.concatenate([*grads, tail[0]]), np.concatenate([*curves, tail[1]])
 
     def _pass(self, score: F8, b: F8, c: F8, t: F8) -> tuple[float, F8, F8]:
