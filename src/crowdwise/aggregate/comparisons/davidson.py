@@ -21,7 +21,8 @@ class Davidson(ComparisonAggregator):
     """Left, right or tie, each with its own chance; workers have a slope, a pull to one side and a rate of ties.
 
     `slope`, `position` and `tie` are the spreads of these over the crowd; 0 gives every worker the same. `strength`
-    draws scores to 0. Without ties and workers it is Bradley and Terry's model.
+    draws scores to 0. Without ties and workers it is Bradley and Terry's model. Where left is always the item that is
+    the first by name, sides tell nothing and are left out.
 
     >>> import crowdwise as cw
     >>> crowd = cw.simulate.scenario("comparisons_ties", tasks=300, workers=20, labels=5, seed=1)
@@ -39,7 +40,8 @@ class Davidson(ComparisonAggregator):
 
     def solve(self, rows: PairRows, callback: Callback | None) -> PairFit:
         """See the class."""
-        objective = DavidsonObjective(rows, self.strength, self.slope, self.position, self.tie)
+        aside = self.position if rows.mixed_sides else 0.0
+        objective = DavidsonObjective(rows, self.strength, self.slope, aside, self.tie)
         found = climbed(objective, objective.start(), self.max_iter, self.tol, callback)
         score, slope, position, tie, _, mean_tie = objective.parts(found.x)
         answers = np.bincount(rows.worker, rows.weights, rows.n_workers)

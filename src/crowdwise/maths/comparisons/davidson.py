@@ -82,7 +82,8 @@ class DavidsonObjective:
             curves.append(h)
         (gc, hc), (gt, ht) = means[1:]
         # The crowd's own pull to a side is about as large as one worker's; a few answers must not be explained by it.
-        hold = 1 / max(self.position, 0.3) ** 2
+        # Where sides were never mixed (left is always the first by name) they are not seen apart from the items.
+        hold = 1 / max(self.position, 0.3) ** 2 if self.rows.mixed_sides else 1e12
         value -= 0.5 * (hold * mean_c**2 + 1e-3 * mean_t**2)
         tail = np.array([gc - hold * mean_c, gt - 1e-3 * mean_t]), np.array([hc + hold, ht + 1e-3])
         return float(value), np.concatenate([*grads, tail[0]]), np.concatenate([*curves, tail[1]])

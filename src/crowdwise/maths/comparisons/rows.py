@@ -50,6 +50,12 @@ class PairRows:
         return bool(((self.outcome == TIE) & (self.weights > 0)).any())
 
     @cached_property
+    def mixed_sides(self) -> bool:
+        """Whether items stand on both sides of the items that follow them by name."""
+        first = self.left < self.right
+        return len(self) < 20 or bool(first.any() and not first.all())
+
+    @cached_property
     def pairs(self) -> tuple[npt.NDArray[np.int64], npt.NDArray[np.int64], F8, F8]:
         """Each pair of items once: lower code, higher code, wins of either, a tie counted as half a win."""
         low, high = np.minimum(self.left, self.right).astype(np.int64), np.maximum(self.left, self.right)
