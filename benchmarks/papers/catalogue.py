@@ -39,5 +39,7 @@ EXPERIMENTS: dict[str, str] = {
     "tutorial_cifar10n": "tutorial_cifar10n:People",
     "tutorial_coin_planted": "tutorial_outliers:Planted",
     "tutorial_coin_images": "tutorial_outliers:Sheet",
+    "tutorial_active": "tutorial_active:Curves",
     "tutorial_identifiability": "tutorial_identifiability:Identifiable",
+    "tutorial_fairness": "tutorial_fairness:Fairness",
 }

@@ -24,6 +24,9 @@ _HOMES = {
     "number_votes": "kinds.numbers.votes",
     "probability_votes": "kinds.probabilities.votes",
     "set_votes": "kinds.sets.votes",
+    "neighbour_links": "aggregate.graphs.links",
+    "span_votes": "kinds.spans.votes",
+    "text_votes": "kinds.texts.votes",
     "comparison_votes": "kinds.comparisons.votes",
     "ranking_votes": "kinds.rankings.votes",
     "Result": "core.result",
@@ -40,16 +43,24 @@ _HOMES = {
     "oracle": "scoring.oracle",
     "crowdlab": "aggregate.ensemble.crowdlab",
     "calibrate": "scoring.calibrate",
+    "estimate": "guarantee.estimate",
+    "accept": "guarantee.accept",
+    "cascade": "guarantee.cascade",
+    "draw": "guarantee.sampling",
+    "label_sets": "guarantee.sets",
+    "plan": "guarantee.plan",
+    "Certificate": "guarantee.certificate",
+    "fairness": "fair.study",
 }
 _HOMES |= dict.fromkeys(PUBLIC, "core.errors")
 # Every registered method is public under its class's name.
 _HOMES |= {
     card.where.partition(":")[2]: card.where.partition(":")[0].removeprefix("crowdwise.") for card in CARDS.values()
 }
-_ROOMS = ("datasets", "errors", "learn", "registry", "report", "simulate", "tasks", "workers")
+_ROOMS = ("active", "datasets", "errors", "learn", "registry", "report", "simulate", "tasks", "workers")
 
 if TYPE_CHECKING:
-    from . import datasets, learn, report, simulate, workers
+    from . import active, datasets, learn, report, simulate, workers
     from .aggregate import registry
     from .aggregate.bayes.bayes_gc import BayesGC
     from .aggregate.bayes.belief_propagation import BeliefPropagation
@@ -80,6 +91,8 @@ if TYPE_CHECKING:
     from .aggregate.ensemble.auto import Auto
     from .aggregate.ensemble.committee import Committee
     from .aggregate.ensemble.crowdlab import crowdlab
+    from .aggregate.graphs.graph_field import GraphField
+    from .aggregate.graphs.links import neighbour_links
     from .aggregate.moments.cnmf import CNMF
     from .aggregate.moments.multi_spa import MultiSPA
     from .aggregate.moments.sml import SML
@@ -97,6 +110,10 @@ if TYPE_CHECKING:
     from .aggregate.numbers.spectral_regression import SpectralRegression
     from .aggregate.numbers.student import Student
     from .aggregate.numbers.trimmed_mean import TrimmedMean
+    from .aggregate.ordered.ordinal_committee import OrdinalCommittee
+    from .aggregate.ordered.ordinal_prior import OrdinalPrior
+    from .aggregate.ordered.ordinal_split import OrdinalSplit
+    from .aggregate.ordered.ordinal_types import OrdinalTypes
     from .aggregate.probabilities.extremized import Extremized
     from .aggregate.probabilities.followed import Followed
     from .aggregate.probabilities.mean_probability import MeanProbability
@@ -115,11 +132,22 @@ if TYPE_CHECKING:
     from .aggregate.sets.joint_sets import JointSets
     from .aggregate.sets.set_coin import SetCoin
     from .aggregate.sets.set_majority import SetMajority
+    from .aggregate.spans.bsc import BSC
+    from .aggregate.spans.hmm_crowd import HMMCrowd
+    from .aggregate.spans.span_combined import SpanCombined
+    from .aggregate.spans.span_majority import SpanMajority
+    from .aggregate.spans.span_vote import SpanVote
+    from .aggregate.spans.token_dawid_skene import TokenDawidSkene
     from .aggregate.spectral.eigen_ratio import EigenRatio
     from .aggregate.spectral.ghosh import Ghosh
     from .aggregate.spectral.kos import KOS
     from .aggregate.spectral.mmsr import MMSR
     from .aggregate.spectral.pgd import PGD
+    from .aggregate.texts.medoid import Medoid
+    from .aggregate.texts.rover import Rover
+    from .aggregate.texts.text_combined import TextCombined
+    from .aggregate.texts.weighted_medoid import WeightedMedoid
+    from .aggregate.texts.weighted_rover import WeightedRover
     from .aggregate.voting.bwa import BWA
     from .aggregate.voting.gold_majority_vote import GoldMajorityVote
     from .aggregate.voting.iwmv import IWMV
@@ -144,6 +172,14 @@ if TYPE_CHECKING:
     from .core.ledger import Ledger
     from .core.result import Result
     from .core.votes import Votes
+    from .fair.study import fairness
+    from .guarantee.accept import accept
+    from .guarantee.cascade import cascade
+    from .guarantee.certificate import Certificate
+    from .guarantee.estimate import estimate
+    from .guarantee.plan import plan
+    from .guarantee.sampling import draw
+    from .guarantee.sets import label_sets
     from .io.read import read, read_truth
     from .io.reading import Reading, read_all
     from .io.run_folder import Run
@@ -153,6 +189,8 @@ if TYPE_CHECKING:
     from .kinds.probabilities.votes import probability_votes
     from .kinds.rankings.votes import ranking_votes
     from .kinds.sets.votes import set_votes
+    from .kinds.spans.votes import span_votes
+    from .kinds.texts.votes import text_votes
     from .scoring import tasks
     from .scoring.calibrate import calibrate
     from .scoring.compare import Comparison, compare

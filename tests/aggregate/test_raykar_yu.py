@@ -7,7 +7,8 @@ import pytest
 
 import crowdwise as cw
 from crowdwise import simulate
-from crowdwise.aggregate.confusion.raykar_yu import best_strengths, log_rows
+from crowdwise.aggregate.confusion.raykar_yu import best_strengths
+from crowdwise.maths.dirichlet import log_rows
 
 from ..conftest import planted
 
@@ -40,7 +41,7 @@ def test_without_spammers_it_is_dawid_skene():
 def test_the_evidence_of_one_row_is_the_product_of_the_urn():
     counts, prior = np.array([2.0, 1.0, 0.0]), np.array([0.5, 1.0, 2.0])
     urn = (0.5 / 3.5) * (1.5 / 4.5) * (1.0 / 5.5)
-    found = log_rows(counts[None, :, None], prior[None, :, None])
+    found = log_rows(counts[None, :, None], prior[None, :, None], axis=1)
     np.testing.assert_allclose(found, np.log(urn))
 
 

@@ -18,14 +18,19 @@ COMMANDS = {
     "aggregate": "IN -m majority_vote",
     "compare": "IN -m majority_vote -m wawa --folds 0",
     "workers": "IN -m hierarchical",
+    "estimate": "IN -m majority_vote --gold GOLD --of accuracy --sampling random",
+    "accept": "IN -m majority_vote --plan",
+    "fair": "IN -m majority_vote --groups GROUPS",
     "report": "IN -m hierarchical -o OUT.html",
     "train": "FEATURES IN -m crowd_layer --net linear --epochs 1 --validation 0 -o OUT",
     "predict": "RUN FEATURES --votes IN",
 }
 OPTIONS = ("--columns", "--duplicates", "--format", "--question", "--multiple", "--predictions", "--rejected",
-           "--missing", "--kind", "--offered", "--about-tasks", "--about-workers")  # fmt: skip
+           "--missing", "--kind", "--offered", "--order", "--about-tasks", "--about-workers",
+           "--links")  # fmt: skip
 TASKS = [f"t{i}" for i in range(12)]
 every = pytest.mark.parametrize("command", sorted(COMMANDS))
+NEEDS_MORE = ("train", "predict", "estimate", "fair")  # features, gold or groups, which other files do not have
 
 
 def two_questions() -> bytes:
@@ -41,9 +46,12 @@ def two_questions() -> bytes:
 
 @pytest.fixture(scope="module")
 def folder(tmp_path_factory):
-    """export.json and features.npz."""
+    """export.json, features.npz, moods of all tasks as gold, and two groups of tasks."""
     path = tmp_path_factory.mktemp("asking")
     (path / "export.json").write_bytes(two_questions())
+    for name, column, values in (("gold", "label", ("glad", "sad")), ("groups", "group", "ab")):
+        rows = "".join(f"{task},{values[i % 2]}\n" for i, task in enumerate(TASKS))
+        (path / f"{name}.csv").write_text(f"task,{column}\n{rows}", encoding="utf-8")
     np.savez(path / "features.npz", task=np.array(TASKS), x=np.random.default_rng(1).normal(size=(12, 3)))
     return path
 
@@ -62,6 +70,7 @@ def arguments(folder, tmp_path, crowdwise_cli):
             code, _, err = crowdwise_cli("train", features, export, "--question", "mood", *before)
             assert code == 0, err
         places = {"IN": votes, "FEATURES": folder / "features.npz", "RUN": run}
+        places |= {"GOLD": folder / "gold.csv", "GROUPS": folder / "groups.csv"}
         places |= {"OUT": tmp_path / "out", "OUT.csv": tmp_path / "out.csv", "OUT.html": tmp_path / "out.html"}
         return [command, *(str(places.get(word, word)) for word in COMMANDS[command].split())]
 
@@ -91,7 +100,7 @@ def test_an_export_with_two_questions(command, folder, arguments, crowdwise_cli,
         assert {row.split(",")[1] for row in out.splitlines()[1:]} <= {"glad", "sad"}
 
 
-@pytest.mark.parametrize("command", [c for c in sorted(COMMANDS) if c not in ("train", "predict")])  # no features here
+@pytest.mark.parametrize("command", [c for c in sorted(COMMANDS) if c not in NEEDS_MORE])
 def test_rejected_assignments_are_left_out_when_asked(command, tmp_path, arguments, crowdwise_cli):
     (tmp_path / "e.csv").write_bytes(MTURK)
     line = [*arguments(command, tmp_path / "e.csv"), "--rejected", "drop"]

@@ -115,7 +115,7 @@ BAD = [
     ("truncated parquet", "v.parquet", PARQUET[:-20], "", "v.parquet | damaged"),
     ("damaged parquet", "v.parquet", PARQUET[:4] + b"\xff" * 60 + PARQUET[64:], "", "v.parquet | damaged | again"),
     ("parquet of others", "v.parquet", parquet(a=[1], b=[2]), "", "v.parquet has no column for the task | 'a'"),
-    ("parquet of lists", "v.parquet", parquet(task=[1], worker=[1], label=[["x"]]), "", "v.parquet | 'label' | List"),
+    ("parquet of lists", "v.parquet", parquet(task=[1], worker=[1], label=[[["x"]]]), "", "v.parquet | 'label' | List"),
     ("parquet of bytes", "v.parquet", parquet(task=[1], worker=[1], label=[b"x"]), "", "v.parquet | 'label' | Binary"),
     # JSONL
     ("broken line", "v.jsonl", LINE * 2 + b'{"task": "t1", "wor\n' + LINE, "", "v.jsonl, line 3 | not JSON"),

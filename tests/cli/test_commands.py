@@ -18,7 +18,19 @@ import crowdwise as cw
 
 from .made import parquet, zst
 
-COMMANDS = ["demo", "inspect", "aggregate", "evaluate", "compare", "methods", "show", "simulate", "workers", "report"]
+COMMANDS = [
+    "demo",
+    "inspect",
+    "aggregate",
+    "evaluate",
+    "compare",
+    "methods",
+    "show",
+    "next",
+    "simulate",
+    "workers",
+    "report",
+]
 TABLES = {"labels.csv", "workers.csv", "confusion.csv", "ledger.json"}
 STORE = {"result.json", "arrays.npz", "tasks.parquet", "workers.parquet", "classes.parquet", "votes.parquet"}
 
@@ -89,6 +101,7 @@ def test_version_and_help(works):
         ("compare", "--folds --jobs --disputed --output -o --force"),
         ("methods", "NAME --json"),
         ("show", "DIR --json"),
+        ("next", "VOTES|DIR --budget --workers --cost --load --method -m --gold --output -o --force --json"),
         ("simulate", "SCENARIO --tasks --workers --classes --labels --features --seed --output -o --force"),
     ],
 )  # fmt: skip
@@ -352,8 +365,8 @@ def test_methods(works):
     out, _ = works("methods")
     assert all(name in out for name in cw.methods())
     every = json.loads(works("methods", "--json")[0])
-    assert [each["name"] for each in every] == [*cw.methods(), *cw.registry.LEARNERS]
-    assert sum(each["default"] for each in every) == 1
+    assert [each["name"] for each in every] == [*cw.methods(None), *cw.registry.LEARNERS]
+    assert sum(each["default"] for each in every) == len({each["kind"] for each in every})
 
 
 @pytest.mark.parametrize("name", cw.methods())

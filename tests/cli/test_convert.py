@@ -8,7 +8,7 @@ import numpy as np
 import pytest
 
 import crowdwise as cw
-from crowdwise.io.export import HOLD_RESULTS, VOTES
+from crowdwise.io.export import HOLD, HOLD_RESULTS
 
 from ..exports import ANSWERS, SAMPLES, SNOW, TOLOKA, annotation, choice, label_studio, packed
 
@@ -33,7 +33,7 @@ def test_every_export_becomes_a_plain_table(crowdwise_cli, tmp_path, sample):
     assert sorted(back.iter_rows()) == sorted(sample.rows)
 
 
-@pytest.mark.parametrize("to", [name for name in VOTES if name != "snorkel"])
+@pytest.mark.parametrize("to", [name for name in HOLD["classes"] if name != "snorkel"])
 def test_to_every_format(crowdwise_cli, export, tmp_path, to):
     code, _, err = crowdwise_cli("convert", export, tmp_path / "out", "--to", to)
     assert code == 0, err

@@ -99,7 +99,7 @@ def test_refusals_in_one_line(crowdwise_cli, folder, tmp_path):
         end = () if command == "workers" else ("-o", tmp_path / "x.html")
         for arguments, said in (
             (("--level", "ordinal"), "--level and --order grade the agreement of classes; these are numbers"),
-            (("--order", "low,high"), "--level and --order grade the agreement of classes; these are numbers"),
+            (("--order", "low,high"), "the order leaves out"),
             (("--kind", "numbers", "-m", "dawid_skene"), "dawid_skene is for class labels, these are numbers"),
         ):
             code, out, err = crowdwise_cli(command, folder / "votes.csv", *arguments, *end)

@@ -143,7 +143,7 @@ def test_steps_in_words_need_their_order(crowdwise_cli, tmp_path):
     assert alpha == pytest.approx(cw.workers.krippendorff_alpha(votes, level="ordinal", order=steps))
     assert "alpha, ordinal" in (tmp_path / "page.html").read_text(encoding="utf-8")
     code, _, err = crowdwise_cli("workers", *arguments, "--level", "ordinal", "--order", "bad,good")
-    assert (code, err) == (2, "crowdwise: order must list every class once, from low to high; 'fair' is missing\n")
+    assert (code, err) == (2, "crowdwise: the order leaves out 'fair'; name every class\n")
 
 
 def test_drop_flagged_says_what_it_takes_away(crowdwise_cli, folder, tmp_path):

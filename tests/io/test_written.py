@@ -29,4 +29,5 @@ def test_what_a_tool_wrote(tool, file):
 
 
 def test_every_format_was_written_by_somebody_else():
-    assert {file["format"] for _, file in FILES} >= set(FORMATS)
+    of_no_tool = {"conll", "tokens"}  # columns that many write, by no one package; see test_span_formats.py
+    assert {file["format"] for _, file in FILES} >= set(FORMATS) - of_no_tool

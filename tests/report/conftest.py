@@ -61,3 +61,40 @@ def number_page() -> str:
     )
     known = pl.DataFrame({"task": PAYLOADS, **{f"value_{part}": truth for part in parts}})
     return cw.report.render(votes, cw.Mean().fit(votes), truth=known, title=PAYLOADS[1])
+
+
+@pytest.fixture(scope="session")
+def promise_folder(tmp_path_factory):
+    """(votes, result, folder): what estimate, accept and fair leave in a run, with payloads for classes and groups."""
+    import json
+
+    from crowdwise.io.csv.folder import write_tables
+
+    rng = np.random.default_rng(5)
+    n, classes, groups = 1200, PAYLOADS[:2], PAYLOADS[2:4]
+    truth = rng.integers(2, size=n)
+    tasks = [f"{PAYLOADS[i % 40]}{i}" for i in range(n)]
+    worker = np.tile(np.arange(6), n)
+    label = np.where(rng.random(6 * n) < 0.75, np.repeat(truth, 6), 1 - np.repeat(truth, 6))
+    votes = cw.Annotations.from_arrays(
+        np.repeat(np.array(tasks, dtype=object), 6).tolist(), [PAYLOADS[w] for w in worker], [classes[c] for c in label]
+    )
+    result = cw.DawidSkene(max_iter=20, tol=1e-2).fit(votes)
+    gold = {tasks[i]: classes[truth[i]] for i in rng.permutation(n)[:300]}
+    z = {task: groups[i % 2] for i, task in enumerate(tasks)}
+    folder = tmp_path_factory.mktemp("promises")
+    found = cw.accept(result, gold=gold, error=0.1, votes=votes, per="class", made="2026-01-01")
+    found.certificate.save(folder / "certificate.json")
+    write_tables(folder, {"accepted.csv": found.accepted, "ask.csv": found.ask})
+    share = cw.estimate(result, gold=gold, of=f"share:{classes[1]}", sampling="random", by=z)
+    point = cw.estimate(result, gold=gold, of="accuracy", sampling="unknown", anyway=True)
+    (folder / "estimates.json").write_text(json.dumps([share.to_dict(), point.to_dict()]), encoding="utf-8")
+    fair = cw.fairness(result, votes=votes, gold=gold, groups=z, target="odds")
+    write_tables(folder, fair.files())
+    return votes, result, folder
+
+
+@pytest.fixture(scope="session")
+def promise_page(promise_folder) -> str:
+    votes, result, folder = promise_folder
+    return cw.report.render(votes, result, folder=folder, title="Promises")

@@ -25,9 +25,14 @@ def browser():
 
 
 @pytest.fixture(scope="module")
-def files(tmp_path_factory, plain_page, hostile_page, number_page):
+def files(tmp_path_factory, plain_page, hostile_page, number_page, promise_page):
     folder = tmp_path_factory.mktemp("pages")
-    for name, page in (("plain", plain_page), ("hostile", hostile_page), ("numbers", number_page)):
+    for name, page in (
+        ("plain", plain_page),
+        ("hostile", hostile_page),
+        ("numbers", number_page),
+        ("promises", promise_page),
+    ):
         (folder / f"{name}.html").write_text(page, encoding="utf-8")
     return folder
 
@@ -76,7 +81,7 @@ def pick_every_pair(page, at_most=40):
     page.fill("input[data-filter]", "")
 
 
-@pytest.mark.parametrize("name", ["plain", "hostile", "numbers"])
+@pytest.mark.parametrize("name", ["plain", "hostile", "numbers", "promises"])
 def test_no_request_no_complaint_no_dialog(visit, name):
     page, watch = visit(name)
     pick_every_pair(page)
@@ -85,7 +90,10 @@ def test_no_request_no_complaint_no_dialog(visit, name):
     assert watch.dialogs == []
     assert watch.complaints == []
     assert len(watch.requests) == 1
-    assert page.title() == {"hostile": PAYLOADS[0], "plain": "A crowd", "numbers": PAYLOADS[1]}[name]
+    assert (
+        page.title()
+        == {"hostile": PAYLOADS[0], "plain": "A crowd", "numbers": PAYLOADS[1], "promises": "Promises"}[name]
+    )
 
 
 def test_the_hostile_names_are_all_there_as_text(visit):
@@ -166,7 +174,7 @@ def test_a_download_is_plain_csv_with_scripts_on(visit):
     assert waiting.value.path().read_text(encoding="utf-8").startswith("worker,n_labels,skill")
 
 
-@pytest.mark.parametrize("name", ["plain", "hostile", "numbers"])
+@pytest.mark.parametrize("name", ["plain", "hostile", "numbers", "promises"])
 @pytest.mark.parametrize("width", [360, 768, 1400])
 def test_the_page_never_scrolls_sideways(visit, name, width):
     page, _ = visit(name, width=width)
@@ -176,7 +184,15 @@ def test_the_page_never_scrolls_sideways(visit, name, width):
 
 @pytest.mark.parametrize(
     ("name", "scheme"),
-    [("plain", "light"), ("plain", "dark"), ("hostile", "light"), ("numbers", "light"), ("numbers", "dark")],
+    [
+        ("plain", "light"),
+        ("plain", "dark"),
+        ("hostile", "light"),
+        ("numbers", "light"),
+        ("numbers", "dark"),
+        ("promises", "light"),
+        ("promises", "dark"),
+    ],
 )
 def test_axe_finds_nothing_serious(visit, name, scheme):
     from axe_playwright_python.sync_playwright import Axe

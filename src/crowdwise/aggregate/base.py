@@ -5,14 +5,14 @@ from __future__ import annotations
 import warnings
 from abc import abstractmethod
 from collections.abc import Mapping
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Any, ClassVar
 
 import numpy as np
 import numpy.typing as npt
 
 from ..core.errors import DataError, IdentifiabilityWarning, ParameterError
-from ..core.result import Result, versions
+from ..core.result import Course, Result, versions
 from ..engine.drivers import Driver, InProcess, Threads
 from ..engine.em import Callback
 from ..engine.sources import InMemory
@@ -54,19 +54,14 @@ class Run:
 
 
 @dataclass(frozen=True)
-class Solution:
-    """What a method works out itself; the base class makes a Result of it."""
+class Solution(Course):
+    """What a method works out itself, and how it went; the base class makes a Result of it."""
 
     posterior: F8
     class_prior: F8
     confusion: F8 | None = None
     counts: F8 | None = None
     difficulty: F8 | None = None
-    trace: F8 = field(default_factory=lambda: np.empty(0))
-    stage: npt.NDArray[np.int64] | None = None
-    n_iter: int = 0
-    converged: bool = True
-    extra: Mapping[str, Any] = field(default_factory=dict)
     # What the workers are judged by, where the method knows better than its posterior (an average of methods is too
     # soft): the first gives their skill, all of them its interval.
     workers_posteriors: tuple[F8, ...] = ()
@@ -103,6 +98,16 @@ class Aggregator(Method):
         if "binary" in me.needs and annotations.n_classes != 2:
             raise DataError(
                 f"{self.name} is for two classes, these data have {annotations.n_classes}; hierarchical takes any"
+            )
+        if "order" in me.needs and annotations.answers.order is None:
+            raise DataError(
+                f"{self.name} needs the order of the classes; name them from the lowest to the highest with order= (on "
+                "the command line --order low,mid,high), or say --order numbers where they are numbers"
+            )
+        if "links" in me.needs and annotations.links is None:
+            raise DataError(
+                f"{self.name} needs links between tasks; give them with votes.linked(table) (on the command line "
+                "--links FILE, a table of two columns of tasks)"
             )
         if prior is not None and "prior" not in me.can:
             raise ParameterError(f"{self.name} cannot use prior=; hierarchical and dawid_skene are among those who can")
@@ -156,7 +161,6 @@ class Aggregator(Method):
     def _result(self, annotations: Annotations, gold: Gold | None, found: Solution) -> Result:
         posterior = found.posterior if gold is None else gold.clamp(found.posterior)
         skill = skills(annotations, sides(annotations, posterior, found.workers_posteriors, gold), gold)
-        stage = np.zeros(len(found.trace), dtype=np.int64) if found.stage is None else found.stage
         return class_result(
             method=self.name,
             params=self.params(),
@@ -173,11 +177,8 @@ class Aggregator(Method):
             confusion=found.confusion,
             counts=found.counts,
             difficulty=found.difficulty,
+            order=annotations.answers.order,
             gold=None if gold is None else gold.mask,
-            trace=found.trace,
-            stage=stage,
-            n_iter=found.n_iter,
-            converged=found.converged,
-            extra=found.extra,
+            **found.course(),
             versions=versions(),
         )

@@ -14,7 +14,7 @@ from ..core.result import Result
 from ..core.vocabulary import Codes, lookup, quote, widened
 from ..kinds.classes.annotations import Annotations
 from ..kinds.classes.answers import Classes
-from ..kinds.classes.estimate import ClassPosterior, ClassWorkers
+from ..kinds.classes.estimate import ClassWorkers
 from ..maths.order import order_by
 from ..maths.temperature import soften
 from .models import ConfusionTable, VoteWeights
@@ -41,7 +41,7 @@ def infer(result: Result, annotations: Annotations, unknown_workers: Policy) -> 
         result,
         tasks=votes.tasks,
         workers=workers,
-        estimate=ClassPosterior(posterior, result.class_prior, result.classes, None, int(result.params.get("seed", 0))),
+        estimate=replace(result.estimate, posterior=posterior, difficulty=None),  # type: ignore[type-var]
         picture=_picture(result, old, known),
         labels_per_task=votes.labels_per_task,
         labels_per_worker=votes.labels_per_worker,

@@ -15,11 +15,15 @@ from ..core.errors import ParameterError
 from .cards.card import Card
 from .cards.classes import CLASSES
 from .cards.comparisons import COMPARISONS
+from .cards.graphs import GRAPHS
 from .cards.learners import LEARNERS
 from .cards.numbers import NUMBERS
+from .cards.ordered import ORDERED
 from .cards.probabilities import PROBABILITIES
 from .cards.rankings import RANKINGS
 from .cards.sets import SETS
+from .cards.spans import SPANS
+from .cards.texts import TEXTS
 
 __all__ = [
     "CARDS",
@@ -29,6 +33,7 @@ __all__ = [
     "Card",
     "card",
     "default_for",
+    "default_of",
     "get",
     "learner",
     "method",
@@ -42,8 +47,12 @@ METHODS = CLASSES
 CARDS: dict[str, Card] = {
     **CLASSES,
     **NUMBERS,
+    **ORDERED,
+    **GRAPHS,
     **PROBABILITIES,
     **SETS,
+    **SPANS,
+    **TEXTS,
     **COMPARISONS,
     **RANKINGS,
 }
@@ -70,6 +79,12 @@ def names(takes: str | None = "classes") -> list[str]:
 def default_for(kind: str) -> str:
     """The method that is taken for a kind of answers when nobody says."""
     return DEFAULT if kind == "classes" else kinds.get(kind).default
+
+
+def default_of(votes: Any) -> str:
+    """The method that is taken for these votes: their kind's, or what its door `default` says of them."""
+    kind = votes.kind
+    return str(kind.door("default")(votes)) if kind.can("default") else default_for(kind.name)
 
 
 def register(own: Card) -> Card:

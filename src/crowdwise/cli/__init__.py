@@ -29,6 +29,8 @@ from . import (
     train,
     workers,
 )
+from .guarantee import accept, estimate, fair
+from .live import next
 from .terminal import clean
 
 app = typer.Typer(
@@ -46,12 +48,16 @@ app.command("inspect")(inspect.inspect)
 app.command("aggregate")(aggregate.aggregate)
 app.command("evaluate")(evaluate.evaluate)
 app.command("compare")(compare.compare)
+app.command("estimate")(estimate.estimate)
+app.command("accept")(accept.accept)
+app.command("fair")(fair.fair)
 app.command("train")(train.train)
 app.command("predict")(predict.predict)
 app.command("methods")(methods.methods)
 app.command("show")(show.show)
 app.command("workers")(workers.workers)
 app.command("report")(report.report)
+app.command("next")(next.next_)
 app.command("simulate")(simulate.simulate)
 app.command("convert")(convert.convert)
 

@@ -10,7 +10,7 @@ import typer
 from ..core.errors import ParameterError
 from .options import Json, Truth, TruthColumns
 from .terminal import naming, print_json, print_table, say
-from .vote_options import Asked, Missing
+from .vote_options import Asked, Missing, Order, parse_order
 
 if TYPE_CHECKING:
     import polars as pl
@@ -37,6 +37,7 @@ def evaluate(
         ),
     ] = None,
     missing: Missing = None,
+    order: Order = None,
     resamples: Annotated[
         int, typer.Option("--resamples", min=0, metavar="N", help="Resamples of the tasks behind the 95 % intervals.")
     ] = 1000,
@@ -54,7 +55,7 @@ def evaluate(
     told = None if labels.is_dir() else gold_beside(labels)
     answers = Asked(missing=missing).truth(truth, truth_columns, kind_of(found))
     with naming(labels, truth):
-        scores = score(found, answers, gold=told, resamples=resamples, seed=seed)
+        scores = score(found, answers, gold=told, resamples=resamples, seed=seed, order=parse_order(order))
     if json:
         print_json(scores.to_dict())
         return

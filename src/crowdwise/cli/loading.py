@@ -66,7 +66,7 @@ def chosen_method(method: str | None, votes: Any, seed: int, param: list[str] | 
     from ..core.errors import ParameterError
     from .options import parse_params
 
-    name = registry.default_for(votes.kind.name) if method is None else method
+    name = registry.default_of(votes) if method is None else method
     takes = registry.card(name).takes
     if takes != votes.kind.name:
         some = ", ".join(registry.names(votes.kind.name)[:4])

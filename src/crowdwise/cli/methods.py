@@ -24,6 +24,7 @@ def methods(
 ) -> None:
     """List the methods: family, what they need and can, parameters with ranges and defaults."""
     from ..aggregate import registry
+    from ..core import kind as kinds
 
     if name is not None:
         about = _about(name)
@@ -36,14 +37,16 @@ def methods(
         # Without torch a training method's parameters cannot be read; its card can.
         learners = [*registry.LEARNERS] if find_spec("torch") else []
         cards = [_card(registry.LEARNERS[each]) for each in registry.LEARNERS if each not in learners]
-        print_json([*(_about(each) for each in [*registry.names(), *learners]), *cards])
+        print_json([*(_about(each) for each in [*registry.names(None), *learners]), *cards])
         return
-    rows = []
-    for each in registry.names():
-        card = registry.card(each)
-        star = " (default)" if each == registry.DEFAULT else ""
-        rows.append([each + star, card.family, card.summary, ", ".join(sorted(card.needs)) or "–"])
-    print_table("Aggregate votes", ["method", "family", "what it does", "needs"], rows, stderr=False)
+    for kind in kinds.names():
+        rows = []
+        for each in registry.names(kind):
+            card = registry.card(each)
+            star = " (default)" if each == registry.default_for(kind) else ""
+            rows.append([each + star, card.family, card.summary, ", ".join(sorted(card.needs)) or "–"])
+        title = f"Aggregate {kinds.get(kind).people}"
+        print_table(title, ["method", "family", "what it does", "needs"], rows, stderr=False)
     titles = {
         "classes": "Train a classifier on features and votes",
         "numbers": "Train a regressor on features and numbers",
@@ -62,7 +65,7 @@ def _about(name: str) -> dict[str, Any]:
     about, parameters, training = _learner(name) if name in registry.LEARNERS else _aggregator(name)
     return {
         **_card(card),
-        "default": name == registry.DEFAULT,
+        "default": name == registry.default_for(card.takes),
         "parameters": {each.name: each.default for each in parameters},
         "training": {each.name: each.default for each in training} or None,
         "takes": {each.name: describe(each) for each in (*parameters, *training)},

@@ -79,15 +79,6 @@ Level = Annotated[
         show_default=False,
     ),
 ]
-Order = Annotated[
-    str | None,
-    typer.Option(
-        "--order",
-        help="The classes from low to high, for --level ordinal: bad,fair,good. Not needed where they are numbers.",
-        metavar="CLASSES",
-        show_default=False,
-    ),
-]
 Params = Annotated[
     list[str] | None,
     typer.Option(
@@ -103,12 +94,13 @@ Params = Annotated[
 def parse_grades(level: Grade | None, order: str | None) -> dict[str, Any]:
     """--level and --order as the library takes them, where they are given. An order alone means ordinal classes; names
     may be quoted."""
-    import csv
+    from .vote_options import parse_order
 
-    if order is None:
+    names = parse_order(order)
+    if names is None:
         return {} if level is None else {"level": level.value}
-    names = [name.strip() for name in next(csv.reader([order], skipinitialspace=True), [])]
-    return {"level": "ordinal" if level is None else level.value, "order": names}
+    graded = {"level": "ordinal" if level is None else level.value}
+    return graded if names == ["numbers"] else {**graded, "order": names}
 
 
 Method = Annotated[

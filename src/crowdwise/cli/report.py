@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 import typer
 
 from .loading import checked_grades, checked_method, chosen_method, is_run, load, with_classes_of
-from .options import Force, Gold, GoldColumns, Level, Method, Order, Params, Seed, Truth, TruthColumns, parse_grades
+from .options import Force, Gold, GoldColumns, Level, Method, Params, Seed, Truth, TruthColumns, parse_grades
 from .terminal import naming, progress, say, tell_ledger
 from .vote_options import USUAL, Asked, reads_votes
 
@@ -36,7 +36,6 @@ def report(
     truth_columns: TruthColumns = None,
     asked: Asked = USUAL,
     level: Level = None,
-    order: Order = None,
     seed: Seed = 0,
     title: Annotated[
         str | None, typer.Option("--title", help="Heads the page; by default the file's name.", show_default=False)
@@ -52,20 +51,21 @@ def report(
     from ..report import refuse, write
 
     refuse(output, force)
-    grades = parse_grades(level, order)
+    grades = parse_grades(level, asked.order)
     known = asked.truth(truth, truth_columns)
     if is_run(votes, asked):
-        answers, result, history = from_folder(Path(votes), grades)
+        folder = Path(votes)
+        answers, result, history = from_folder(folder, grades)
         blind, judge = None, known if known is not None else asked.truth(gold, gold_columns)
     else:
         answers, result, blind, helped = from_file(
             votes, method, param, (gold, gold_columns), known, asked, seed, grades
         )
-        history, judge = None, helped if known is None else known
+        folder, history, judge = None, None, helped if known is None else known
     head = title or (Path(votes).resolve().name if votes != "-" else "")
     with naming(votes, gold, truth):
         write(answers, result, output, truth=judge, blind=blind, history=history, title=head,
-              made=date.today().isoformat(), force=force, **grades)  # fmt: skip
+              made=date.today().isoformat(), folder=folder, force=force, **grades)  # fmt: skip
     say(f"written to {output} ({output.stat().st_size / 1e6:.2f} MB); open it in any browser")
 
 

@@ -120,6 +120,16 @@ KindOption = Annotated[
         show_default=False,
     ),
 ]
+Order = Annotated[
+    str | None,
+    typer.Option(
+        "--order",
+        help="The classes from low to high, where they have an order: bad,fair,good; or the word numbers, where they "
+        "are numbers.",
+        metavar="CLASSES",
+        show_default=False,
+    ),
+]
 AboutTasks = Annotated[
     Path | None,
     typer.Option(
@@ -140,6 +150,17 @@ AboutWorkers = Annotated[
 ]
 
 
+Links = Annotated[
+    Path | None,
+    typer.Option(
+        "--links",
+        help="A table of two columns of tasks that belong together, and a third with weights if there is one.",
+        metavar="FILE",
+        show_default=False,
+    ),
+]
+
+
 @dataclass(frozen=True)
 class Asked:
     """What was said about reading the votes; every field is an option of every command that reads votes."""
@@ -154,8 +175,10 @@ class Asked:
     missing: Missing = None
     kind: KindOption = None
     offered: Offered = None
+    order: Order = None
     about_tasks: AboutTasks = None
     about_workers: AboutWorkers = None
+    links: Links = None
 
     def read(self, votes: str, likely: str | None = None) -> Reading:
         """The file, as it was asked for; answers are of the `likely` kind where nobody says another."""
@@ -175,9 +198,11 @@ class Asked:
             missing=tuple(self.missing or ()),
             kind=self.kind,
             likely=likely,
+            order=parse_order(self.order),
             offered=self.offered,
             about_tasks=self.about_tasks,
             about_workers=self.about_workers,
+            links=self.links,
         )
 
     def truth(self, path: Path | None, columns: str | None, kind: Kind | None = None) -> pl.DataFrame | None:
@@ -196,6 +221,13 @@ class Asked:
 
 # What is asked for when nothing is said.
 USUAL = Asked()
+
+
+def parse_order(order: str | None) -> list[str] | None:
+    """The names in --order, which may be quoted."""
+    import csv
+
+    return None if order is None else [n.strip() for n in next(csv.reader([order], skipinitialspace=True), [])]
 
 
 def reads_votes(command: Callable[..., None]) -> Callable[..., None]:

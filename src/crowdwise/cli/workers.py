@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 import typer
 
 from .loading import checked_grades, checked_method, chosen_method, is_run, load
-from .options import Force, Gold, GoldColumns, Json, Level, Method, Order, Params, Seed, parse_grades
+from .options import Force, Gold, GoldColumns, Json, Level, Method, Params, Seed, parse_grades
 from .terminal import naming, print_json, print_table, progress, say, tell_ledger
 from .vote_options import USUAL, Asked, reads_votes
 
@@ -37,7 +37,6 @@ def workers(
     gold_columns: GoldColumns = None,
     asked: Asked = USUAL,
     level: Level = None,
-    order: Order = None,
     idle: Annotated[
         float | None,
         typer.Option(
@@ -65,7 +64,7 @@ def workers(
 
     if output is not None:
         refuse_to_overwrite(output, FILES, force)
-    grades = parse_grades(level, order)
+    grades = parse_grades(level, asked.order)
     answers, result, known = obtain(votes, method, param, (gold, gold_columns), asked, seed, grades)
     with naming(votes, gold):
         look = study(answers, result, gold=known, **grades, **({} if idle is None else {"idle": idle}))

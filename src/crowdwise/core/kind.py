@@ -33,7 +33,7 @@ class Kind:
     `coder(columns, **options)` reads them. `doors` lead to what other rooms do for this kind: describe, html (votes
     in a notebook), estimate, picture, model, infer, evaluate, compare, sentences, worker_rows, show, inspect, study (of
     the workers), grades (checks how agreement is to be graded), page (its part of the report), plots and card (a result
-    in a notebook), truth (known answers from the columns of a file).
+    in a notebook), plan (what to ask next), truth (known answers from the columns of a file).
     `fits_table(columns)` says whether what stands in several columns can be meant; `may_lack` are roles (task, worker)
     that a file of this kind need not have, and `complete(columns)` then fills them in: it returns notes, what is known
     of the tasks, and whether one worker may answer a task again. `from_labels`: a column of labels that it `claims` is
@@ -56,6 +56,10 @@ class Kind:
     fits: Callable[[pl.Series], bool] | None = None
     dtypes: tuple[pl.DataType, ...] = ()
     claims: Callable[[pl.Series], str] | None = None
+    # What an answer that names nothing is in a file ("[]": nothing is to be marked); None: it is no answer.
+    blank: str | None = None
+    # Columns about the tasks (text, url) that are taken along where a file has them by this name.
+    along: tuple[str, ...] = ()
     fits_table: Callable[[dict[str, pl.Series]], bool] | None = None
     complete: Callable[[dict[str, Any]], tuple[tuple[str, ...], pl.DataFrame | None, bool]] | None = None
     may_lack: tuple[str, ...] = ()

@@ -18,6 +18,8 @@ BUILT_IN = {
     "numbers": "crowdwise.kinds.numbers.votes:KIND",
     "probabilities": "crowdwise.kinds.probabilities.votes:KIND",
     "sets": "crowdwise.kinds.sets.votes:KIND",
+    "spans": "crowdwise.kinds.spans.votes:KIND",
+    "texts": "crowdwise.kinds.texts.votes:KIND",
     "comparisons": "crowdwise.kinds.comparisons.votes:KIND",
     "rankings": "crowdwise.kinds.rankings.votes:KIND",
 }

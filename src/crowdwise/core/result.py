@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import sys
 from collections.abc import Mapping
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, fields
 from functools import cached_property
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Literal
@@ -25,8 +25,25 @@ F8 = npt.NDArray[np.float64]
 _NOTHING = object()  # what None is not: an attribute may be None
 
 
+@dataclass(frozen=True, kw_only=True)
+class Course:
+    """How a fit went: `trace` is the objective of each iteration; it never falls within a `stage` (of none: one stage).
+    `extra` holds what else a method has to tell."""
+
+    trace: F8 = field(default_factory=lambda: np.empty(0))
+    stage: npt.NDArray[np.int64] = field(default_factory=lambda: np.empty(0, dtype=np.int64))
+    n_iter: int = 0
+    converged: bool = True
+    extra: Mapping[str, Any] = field(default_factory=dict)
+
+    def course(self) -> dict[str, Any]:
+        """The same by name, a stage for every entry of the trace."""
+        told = {each.name: getattr(self, each.name) for each in fields(Course)}
+        return told | {"stage": self.stage if len(self.stage) else np.zeros(len(self.trace), dtype=np.int64)}
+
+
 @dataclass(frozen=True, eq=False, repr=False)
-class Result:
+class Result(Course):
     """What one fit found, for any kind of answer.
 
     What `estimate` (of the tasks) and `picture` (of the workers) hold is an attribute of the result too: for classes
@@ -49,11 +66,6 @@ class Result:
     labels_per_task: npt.NDArray[np.int64]
     labels_per_worker: npt.NDArray[np.int64]
     gold: npt.NDArray[np.bool_] | None = None
-    trace: F8 = field(default_factory=lambda: np.empty(0))
-    stage: npt.NDArray[np.int64] = field(default_factory=lambda: np.empty(0, dtype=np.int64))
-    n_iter: int = 0
-    converged: bool = True
-    extra: Mapping[str, Any] = field(default_factory=dict)
     versions: Mapping[str, str] = field(default_factory=dict)
 
     def __post_init__(self) -> None:

@@ -84,6 +84,10 @@ def sorted_vocabulary(values: Any, name: str) -> pl.Series:
     return series.drop_nulls().unique().sort()
 
 
+# So many times as many names as are looked up are sifted first.
+FEW = 20
+
+
 def lookup(vocabulary: pl.Series, values: pl.Series) -> tuple[Codes, npt.NDArray[np.bool_]]:
     """Code of every value, and whether it is known at all (the code of an unknown value means nothing).
 
@@ -94,6 +98,8 @@ def lookup(vocabulary: pl.Series, values: pl.Series) -> tuple[Codes, npt.NDArray
     if vocabulary.dtype != values.dtype:
         vocabulary, values = vocabulary.cast(pl.String), values.cast(pl.String)
     table = pl.DataFrame({"value": vocabulary, "code": np.arange(len(vocabulary), dtype=np.int32)})
+    if len(vocabulary) > FEW * max(len(values), 1000):  # no table of a million for a few
+        table = table.filter(vocabulary.is_in(values.unique().implode()))
     joined = pl.DataFrame({"value": values}).join(table, on="value", how="left", maintain_order="left")
     codes = joined["code"]
     return codes.fill_null(0).to_numpy().astype(np.int32), codes.is_not_null().to_numpy()

@@ -34,11 +34,12 @@ class Votes(Coded[A], Generic[A]):
     """Rows as codes into sorted vocabularies of tasks and workers, sorted by task, then worker, with one answer each.
 
     `about_tasks` and `about_workers` are tables of whatever else is known of them (text, url; group, family, cost), by
-    name; they travel with the rows.
+    name; `links` (task, other, weight) says which tasks belong together. They travel with the rows.
     """
 
     about_tasks: SideTable = None
     about_workers: SideTable = None
+    links: SideTable = None
 
     def __post_init__(self) -> None:
         if len(self.answers) != len(self.task):
@@ -215,6 +216,12 @@ class Votes(Coded[A], Generic[A]):
         if workers is not None:
             given["about_workers"] = joined(self.about_workers, side_table(workers, "worker", self.workers))
         return replace(self, **given)
+
+    def linked(self, links: Any) -> Self:
+        """The same votes with links between tasks: a table of two columns of tasks and, if there is one, of weights."""
+        from .links import link_table
+
+        return replace(self, links=link_table(links))
 
     def to_frame(self) -> pl.DataFrame:
         """The rows with the user's own ids and answers again."""

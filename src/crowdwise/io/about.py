@@ -40,6 +40,29 @@ def with_about(votes: V, *, tasks: Any = None, workers: Any = None) -> V:
     return votes
 
 
+def with_links(votes: V, links: Any) -> V:
+    """The votes with links between their tasks, from a file or a table; a note tells how many lead elsewhere."""
+    if links is None:
+        return votes
+    where = "the table of links"
+    if isinstance(links, str | Path):
+        table = open_table(links)
+        where, links = table.where, table.read(table.header)
+    try:
+        found = votes.linked(links)
+    except DataError as error:
+        raise DataError(f"{where}: {error}") from None
+    assert found.links is not None
+    names = votes.tasks.cast(pl.String).implode()
+    inside = int((found.links["task"].is_in(names) & found.links["other"].is_in(names)).sum())
+    if not inside:
+        raise DataError(f"{where}: none of its {len(found.links):,} links joins two of the tasks; do the ids match?")
+    if inside == len(found.links):
+        return found
+    note = f"{where}: {len(found.links) - inside:,} of {len(found.links):,} links lead to tasks that are not here"
+    return replace(found, ledger=replace(found.ledger, notes=(*found.ledger.notes, note)))
+
+
 def facts(frame: pl.DataFrame, chosen: Mapping[str, str], key: str, roles: Sequence[str]) -> pl.DataFrame | None:
     """Columns of a file of votes that tell of each task or worker: of several rows the first that says something."""
     roles = [role for role in roles if role in chosen]

@@ -47,7 +47,8 @@ def coded_votes(
 def with_facts(votes: Any, found: Found, where: str, columns: Mapping[str, str] | None) -> Any:
     """The votes with what the file itself knows of workers and tasks."""
     if found.items is not None:
-        found.about_tasks = facts_of_items(found.items(), _of_tasks(columns), where)
+        asked_for = facts_of_items(found.items(), _of_tasks(columns), where)
+        found.about_tasks = found.about_tasks if asked_for is None else asked_for
     if found.workers is not None and found.workers.width > 1:
         votes = votes.about(workers=found.workers)
     return votes if found.about_tasks is None else votes.about(tasks=found.about_tasks)

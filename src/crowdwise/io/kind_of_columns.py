@@ -2,12 +2,13 @@
 
 from __future__ import annotations
 
+import json
 from collections.abc import Collection, Mapping, Sequence
 
 import polars as pl
 
 from ..core import kind as kinds
-from ..core.intake.columns import KNOWN_AS
+from ..core.intake.columns import ALSO_KNOWN_AS, KNOWN_AS
 from ..core.kind import Kind
 
 FALLBACK = "classes"
@@ -60,6 +61,9 @@ def told_by_lists(answers: pl.Series) -> tuple[Kind | None, tuple[str, ...]]:
     listed = isinstance(some.dtype, pl.List) or (
         some.dtype == pl.String and len(some) > 0 and bool(some.str.strip_chars_start().str.starts_with("[").all())
     )
+    if isinstance(answers.dtype, pl.List):
+        values = answers.drop_nulls().head(200).to_list()
+        answers = pl.Series([json.dumps(each, ensure_ascii=False, default=str) for each in values], dtype=pl.String)
     for name in kinds.names() if listed else ():
         kind = kinds.get(name)
         why = kind.claims(answers) if kind.claims is not None and len(kind.columns) == 1 else ""
@@ -76,7 +80,8 @@ def told_by_answers(question: str | None, answers: pl.Series) -> tuple[str, tupl
         if name == FALLBACK or kind.fits is None or not len(answers):
             continue
         names = [] if question is None else [question, question.removesuffix("s")]  # a list of `ratings`
-        named = _told_by(kind, names) is not None and kind.fits(answers)
+        # A name tells of numbers; where answers are text, they must tell themselves.
+        named = bool(kind.dtypes) and _told_by(kind, names) is not None and kind.fits(answers)
         why = f"as the name {question!r} tells" if named else kind.claims(answers) if kind.claims is not None else ""
         if why:
             return name, (f"read as {kind.people} ({why}); --kind {FALLBACK} reads classes",)
@@ -89,6 +94,12 @@ def kind_of_header(header: Sequence[str]) -> Kind | None:
         return None
     every = (kinds.get(name) for name in kinds.names() if name != FALLBACK)
     return next((kind for kind in every if kind.can("evaluate") and set(kind.columns) <= set(header)), None)
+
+
+def may_be_classes(header: Sequence[str]) -> bool:
+    """Whether some column has a name that labels have."""
+    names = {*KNOWN_AS["label"].split(), *ALSO_KNOWN_AS["label"].split()}
+    return any(column.strip().lower().replace(" ", "_") in names for column in header)
 
 
 def roles(kind: Kind, mapping: Mapping[str, str]) -> tuple[str, ...]:

@@ -18,6 +18,7 @@ from ..core.intake.repeats import Duplicates
 from ..core.vocabulary import as_series, quote
 from .formats.base import Multiple, Rejected
 from .formats.detect import detect
+from .kind_of_columns import kind_of_header
 from .reading import FORMATS, Reading, choose_columns, read_all
 from .sources import open_source
 from .tables import Table, format_of, table_of
@@ -41,6 +42,7 @@ def read(
     kind: str | None = None,
     order: Sequence[Any] | None = None,
     offered: Any = None,
+    links: Any = None,
     about_tasks: Any = None,
     about_workers: Any = None,
 ) -> Any:
@@ -53,7 +55,7 @@ def read(
     answers are classes, and Votes where they are of another `kind`; without `kind` the columns tell. `order` names
     classes that have an order from the lowest to the highest; `offered` says of label sets what could be chosen in
     each task. `about_tasks` and `about_workers` are files or frames with a row a task or worker (text, url; group,
-    family, cost), which travel with the votes.
+    family, cost), which travel with the votes; `links` is one of linked tasks.
     `read_all` also returns the gold labels that the file knows, and explains what it was taken for.
     """
     return read_all(
@@ -71,6 +73,7 @@ def read(
         kind=kind,
         order=order,
         offered=offered,
+        links=links,
         about_tasks=about_tasks,
         about_workers=about_workers,
     ).annotations
@@ -107,6 +110,9 @@ def read_truth(
             raise DataError(f"{where} is read as {kind} and holds no gold labels; name a table task,label")
         return reading.gold
     table = table_of(source, where, "csv" if str(path) == "-" else format_of(Path(path)))
+    own = None if columns else kind_of_header(table.header)
+    if own is not None and len(own.columns) == 1:
+        columns = {"label": next(iter(own.columns))}
     try:
         frame = _of_a_kind(table) if not columns else None
         if frame is None:

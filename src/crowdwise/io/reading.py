@@ -20,13 +20,13 @@ from ..core.intake.columns import TAKEN, candidates, choose, values
 from ..core.intake.repeats import Duplicates
 from ..core.kind import Kind, resolve
 from ..core.vocabulary import quote
-from .about import facts, with_about
+from .about import facts, with_about, with_links
 from .formats import FORMATS as EXPORTS
 from .formats import get
 from .formats.base import OF_TASKS, SETS, Ask, Control, Found, Item, Multiple, Rejected
 from .formats.detect import PLAIN, detect
 from .found_votes import coded_votes, with_facts
-from .kind_of_columns import FALLBACK, answer_of, fitting, roles, told, told_by_values
+from .kind_of_columns import FALLBACK, answer_of, fitting, may_be_classes, roles, told, told_by_values
 from .numerals import respell, with_points
 from .snorkel import read_snorkel
 from .sources import Source, open_source, printable
@@ -89,6 +89,7 @@ def read_all(
     likely: str | None = None,
     order: Sequence[Any] | None = None,
     offered: Any = None,
+    links: Any = None,
     about_tasks: Any = None,
     about_workers: Any = None,
 ) -> Reading:
@@ -101,7 +102,8 @@ def read_all(
     without it the columns tell, or, where they leave it open, the `likely` kind is meant (the one that a method takes).
     `order` names the classes from the lowest to the highest, where they have an order; `offered` (a mapping, a file or
     frame with a row a task) what could be chosen, where answers are sets and not everything could. `about_tasks` and
-    `about_workers` are files or frames with a row a task or worker, which then travel with the votes.
+    `about_workers` are files or frames with a row a task or worker, which then travel with the votes;
+    `links` is one with two columns of tasks that belong together, and a third with weights if there is one.
     """
     if format is not None and format not in FORMATS:
         raise ParameterError(f"format must be one of {', '.join(FORMATS)}, got {format!r}")
@@ -124,7 +126,7 @@ def read_all(
     coder = _coder(record, {key: value for key, value in own.items() if value is not None}, name, found, kind)
     policy = "keep" if found.again and duplicates == "error" else duplicates
     votes = with_facts(coded_votes(record, coder, found, (where, name), policy, missing), found, where, columns)
-    votes = with_about(votes, **about)
+    votes = with_links(with_about(votes, **about), links)
     return Reading(votes, name, why, found.question, chosen, found.gold, found.workers, found.items, found.control)
 
 
@@ -186,7 +188,8 @@ def _find_long(
     record, wanted, chosen, notes = _columns(table, mapping, ask.kind)
     frame = _read(table, chosen, wanted)
     out: list[str] = []  # kinds that the names of the columns told, but not what stands in them
-    while ask.kind is None and not mapping.keys() & set(record.roles) and not fitting(record, frame, chosen):
+    guessed = ask.kind is None and may_be_classes(table.header)
+    while guessed and not mapping.keys() & set(record.roles) and not fitting(record, frame, chosen):
         out.append(record.name)
         record, wanted, chosen, notes = _columns(table, mapping, None, out)
         frame = _read(table, chosen, wanted)
@@ -232,6 +235,8 @@ def _columns(
 ) -> tuple[Kind, tuple[str, ...], dict[str, str], tuple[str, ...]]:
     """The kind of the answers, the roles of its columns, which column has which, and notes."""
     record, named, notes = told(table.header, mapping, asked, but)
+    taken = {*named.values()}
+    named |= {role: role for role in record.along if role in table.header and role not in (*named, *taken)}
     wanted = tuple(
         role
         for role in roles(record, named)

@@ -28,7 +28,8 @@ VOTES, LEDGER, HISTORY = "votes.parquet", "ledger.json", "history.csv"
 TABLES = ("labels.csv", "workers.csv", "confusion.csv", LEDGER)
 ABOUT = ("about_tasks.parquet", "about_workers.parquet")
 # All that a run may write; what else lies in its folder is somebody else's.
-OWN = (*TABLES, *FILES, VOTES, *ABOUT, HISTORY, "items.csv")
+LINKS = "links.parquet"
+OWN = (*TABLES, *FILES, VOTES, *ABOUT, LINKS, HISTORY, "items.csv")
 # More files of the run, each written into the folder that is being filled.
 More = Callable[[Path], None]
 
@@ -72,6 +73,8 @@ class Run:
                 for name, table in zip(ABOUT, (self.votes.about_tasks, self.votes.about_workers), strict=True):
                     if table is not None:
                         table.write_parquet(new / name)
+                if self.votes.links is not None:
+                    self.votes.links.write_parquet(new / LINKS)
             if self.history is not None:
                 to_csv(self.history, new / HISTORY)
             if more is not None:
@@ -154,6 +157,9 @@ def _with_about(votes: Votes[Any], folder: Path) -> Votes[Any]:
         if (folder / name).is_file():
             table = open_parquet(folder / name, name)
             tables[key] = table.read(table.header)
+    if (folder / LINKS).is_file():
+        table = open_parquet(folder / LINKS, LINKS)
+        votes = votes.linked(table.read(table.header))
     return votes.about(**tables) if tables else votes
 
 

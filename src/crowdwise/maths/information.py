@@ -23,6 +23,24 @@ def mutual_information(prior: F8, confusion: F8) -> F8:
     return np.asarray(_divergence(confusion, prior @ confusion) @ prior)
 
 
+def entropy(p: F8) -> F8:
+    """Entropy over the last axis, in nats; 0 log 0 = 0."""
+    return np.asarray(-(p * np.log(np.maximum(p, 1e-300))).sum(axis=-1))
+
+
+def expected_gain(q: F8, confusion: F8) -> F8:
+    """gain[task, worker]: by how much one label of this worker lowers the entropy of q[task, class], in expectation.
+
+    H(sum_k q_k A[k, :]) - sum_k q_k H(A[k, :]); nothing for a worker whose rows are alike, or a task that is certain.
+
+    >>> expected_gain(np.array([[0.5, 0.5], [1.0, 0.0]]), np.array([[[0.9, 0.1], [0.1, 0.9]]])).round(6)
+    array([[0.368064],
+           [0.      ]])
+    """
+    mix = np.matmul(q, confusion)  # worker, task, observed
+    return np.maximum(entropy(mix).T - q @ entropy(confusion).T, 0.0)
+
+
 def capacity(confusion: F8, tol: float = 1e-10, max_iter: int = 10_000) -> tuple[F8, F8]:
     """The most that a label can tell, over all class priors, and the prior[worker, class] at which it does.
 

@@ -8,6 +8,7 @@ from typing import Any
 import numpy as np
 from markupsafe import Markup
 
+from ..core.result import Result
 from ..core.votes import Votes
 from ..kinds.classes.annotations import Annotations
 from ..scoring.evaluate import SCORES, Evaluation
@@ -35,6 +36,15 @@ def votes_html(votes: Votes[Any]) -> str:
         len(votes), votes.kind.answers_word, votes.n_tasks, votes.n_workers, _dropped(votes)
     )
     return str(head + _first_rows(votes))
+
+
+def result_html(result: Result) -> str:
+    """What a result of any kind is, and the last of the tables that `show` has of it. Everything is escaped."""
+    summary, tables = result.kind.door("show")(result)
+    head = Markup("<p><b>{}</b>: {:,} tasks, {:,} workers; {}</p>").format(
+        result.method, len(result.tasks), len(result.workers), summary
+    )
+    return str(head + table(tables[-1].header, tables[-1].rows)) if tables else str(head)
 
 
 def _first_rows(votes: Votes[Any]) -> Markup:

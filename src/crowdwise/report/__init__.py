@@ -10,6 +10,7 @@ True
 from __future__ import annotations
 
 from collections.abc import Sequence
+from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -36,15 +37,18 @@ def render(
     made: str = "",
     level: Level | None = None,
     order: Sequence[Any] | None = None,
+    folder: Path | None = None,
 ) -> str:
     """The page as a string, of any kind of answers.
 
     `truth` (a table task, label or a mapping) holds true answers of some tasks or all; they judge answers and workers.
     Where `result` was itself fitted with them as gold, `blind` is the same method's result without: it is judged in its
     place. `history` is a classifier's history (`history_.to_table()`); `title` and `made` (a date) head the page;
-    `level` and `order` grade the agreement of classes (see `workers.agreement`).
+    `level` and `order` grade the agreement of classes (see `workers.agreement`). `folder` is a run's: what estimate,
+    accept and fair left there gets sections of its own.
     """
     from . import page
+    from .attached import attached
     from .plain_page import plain_page
 
     own = {"history": history, "level": level, "order": order}
@@ -53,6 +57,7 @@ def render(
     if votes.kind is not kind:
         raise DataError(f"the result is of {kind.people}, the votes are {votes.kind.people}")
     sheet = kind.ask("page", votes, result, **options) if kind.can("page") else plain_page(votes, result)
+    sheet = replace(sheet, sections=[*sheet.sections, *attached(folder)])
     return page.render(sheet, result, title=title, made=made)
 
 
@@ -68,13 +73,14 @@ def write(
     made: str = "",
     level: Level | None = None,
     order: Sequence[Any] | None = None,
+    folder: Path | None = None,
     force: bool = False,
 ) -> Path:
     """Write the page (see `render`) to a file; never over an existing one without `force`."""
     path = Path(path)
     refuse(path, force)
     page = render(votes, result, truth=truth, blind=blind, history=history, title=title, made=made, level=level,
-                  order=order)  # fmt: skip
+                  order=order, folder=folder)  # fmt: skip
     try:
         path.parent.mkdir(parents=True, exist_ok=True)
         path.write_text(page, encoding="utf-8")

@@ -9,11 +9,11 @@ from typing import Any
 import numpy as np
 import polars as pl
 
+from ..active.plan import plan_classes
 from ..core.result import Result
 from ..kinds.classes.annotations import Annotations
 from ..maths.agreement import Level
 from ..scoring import tasks
-from ..scoring.needs import needs
 from ..workers.agreement import agreement_table
 from ..workers.coefficient import Coefficient
 from ..workers.flags import flag_table
@@ -67,16 +67,17 @@ def build(
     truth: Any = None,
     blind: Result | None = None,
     history: pl.DataFrame | None = None,
-    level: Level = "nominal",
+    level: Level | None = None,
     order: Sequence[Any] | None = None,
 ) -> View:
     """Work everything out once. `truth` are known labels, `blind` the fit without them (see `report.write`)."""
     look = study_classes(votes, result, gold=truth, level=level, order=order)
-    disputed = tasks.contested(votes, result)
+    advice = plan_classes(votes, result=result)
+    disputed = tasks.contested(votes, result, need=advice.need)
     confused = tasks.confused_classes(votes, result)
     judged = calibration(votes, result, truth, blind)
     met = pairs(votes, result, look.flags)
-    first = verdict(votes, result, look.agreement, look.flags, judged.scores, needs(votes, result))
+    first = verdict(votes, result, look.agreement, look.flags, judged.scores, advice)
     return View(
         facts=votes.describe(),
         classes=_classes(votes, result),

@@ -29,7 +29,7 @@ def class_page(
     truth: Any = None,
     blind: Result | None = None,
     history: pl.DataFrame | None = None,
-    level: Level = "nominal",
+    level: Level | None = None,
     order: Sequence[Any] | None = None,
 ) -> Sheet:
     """All sections (see `report.render`)."""

@@ -11,10 +11,11 @@ import numpy as np
 import polars as pl
 from markupsafe import Markup
 
+from ..active.plan import Plan
 from ..core.result import Result
 from ..kinds.classes.annotations import Annotations
 from ..scoring.evaluate import Evaluation
-from ..scoring.needs import SAFE, Needs
+from ..scoring.needs import SAFE
 from ..scoring.outlook import outlook
 from ..workers.coefficient import Coefficient
 from ..workers.flags import NAMES, Flag
@@ -38,6 +39,7 @@ class Verdict:
     n_talk: int
     n_unknown: int
     sentences: list[str]
+    advice: list[str]
     talk: list[tuple[str, str, str]]
     bands: Markup
     legend: list[tuple[str, int]]
@@ -49,7 +51,7 @@ def verdict(
     coefficients: Sequence[Coefficient],
     flags: Sequence[Flag],
     scores: Evaluation | None,
-    need: Needs,
+    advice: Plan,
 ) -> Verdict:
     """From the numbers to sentences."""
     confidence = np.where(votes.labels_per_task > 0, result.confidence, 0.0)
@@ -71,8 +73,9 @@ def verdict(
     return Verdict(
         n_tasks=votes.n_tasks,
         n_safe=n_safe,
-        n_more=need.n_vote,
-        n_expert=need.n_expert,
+        n_more=advice.need.n_vote,
+        n_expert=advice.need.n_expert,
+        advice=advice.sentences(),
         n_talk=len({str(flag.worker) for flag in grave}),
         n_unknown=sum(flag.name == "unknown" for flag in flags),
         sentences=sentences,
@@ -127,7 +130,8 @@ def steps(view: Verdict, suspects: pl.DataFrame | None, confused: pl.DataFrame, 
     if view.n_more:
         out.append(
             f"Ask for another vote on {count(view.n_more, 'task')}, those first that gain most per vote (contested.csv "
-            "below has them in this order, with how many votes each should take)."
+            "below has them in this order, with how many votes each should take). What settles them: "
+            f"{view.advice[0]}. crowdwise next says whom to ask, and what a smaller budget brings."
         )
     if view.n_expert:
         out.append(

@@ -36,7 +36,7 @@ def calibrate(result: Result, annotations: Annotations, gold: Any = None, *, pri
     the held-out labels most probable; it is never below 1. With `gold` (a mapping or table task, label; it may be the
     gold that the fit was given), the method is fitted once without it, and the temperature makes the gold most
     probable. `prior` is the one that the fit was given. `extra["temperature"]` holds the temperature; workers and
-    confusions stay as they are.
+    confusions stay as they are. Tasks with gold count as told to the fit.
 
     >>> import crowdwise as cw
     >>> votes = cw.Annotations.from_arrays([1, 1, 2, 2], ["a", "b", "a", "b"], ["x", "x", "y", "y"])
@@ -54,10 +54,13 @@ def calibrate(result: Result, annotations: Annotations, gold: Any = None, *, pri
         temperature = _from_gold(method, annotations, known, prior)
     else:
         temperature = _from_held_out(method, annotations, gold, prior)
+    told = result.gold
+    if known is not None and len(known.known):  # what was learnt from gold is not to be judged by it
+        told = known.mask if told is None else known.mask | told
     extra = {**result.extra, "temperature": temperature}
     assert isinstance(result.estimate, ClassPosterior)
     estimate = replace(result.estimate, posterior=soften(result.posterior, temperature))
-    return replace(result, estimate=estimate, extra=extra)
+    return replace(result, estimate=estimate, gold=told, extra=extra)
 
 
 def _method(result: Result) -> Aggregator:

@@ -29,7 +29,8 @@ F8 = npt.NDArray[np.float64]
 
 FILES = ("methods.csv", "agreement.csv", "tasks.csv")
 NO_FOLDS = "no held-out scores: {classes:,} classes are too many to predict {labels:,} labels by"
-SCORES = ("accuracy", "expected_accuracy", "macro_f1", "log_loss", "brier", "ece")
+LADDER = ("mae", "kappa")
+SCORES = ("accuracy", "expected_accuracy", "macro_f1", "log_loss", "brier", "ece", "mae", "kappa")
 
 
 @dataclass(frozen=True, eq=False)
@@ -105,7 +106,7 @@ def compare_classes(
     >>> compare(votes, ["majority_vote", "dawid_skene"], truth={1: "x", 2: "x"}).methods["accuracy"].to_list()
     [0.5, 0.5]
     """
-    names = list(dict.fromkeys(registry.names() if methods is None else methods))
+    names = list(dict.fromkeys(_suitable(annotations) if methods is None else methods))
     for name in names:
         registry.card(name)
     if folds == 1 or folds < 0:
@@ -137,6 +138,13 @@ def compare_classes(
     )
 
 
+def _suitable(annotations: Annotations) -> list[str]:
+    """All methods for classes; those that need an order or links only where there are such."""
+    lacks = {"order"} if annotations.answers.order is None else set()
+    lacks |= {"links"} if annotations.links is None else set()
+    return [name for name in registry.names() if not lacks & registry.card(name).needs]
+
+
 def _check_truth(annotations: Annotations, answers: pl.DataFrame, gold: Gold | None) -> None:
     """Raise unless some task has a truth that no method was told."""
     at, here = lookup(annotations.tasks, answers["task"])
@@ -162,7 +170,7 @@ def _row(entry: Entry, agree: F8 | None) -> dict[str, Any]:
     }
     if entry.scores is not None:
         row["n"] = entry.scores.n
-        for name in SCORES:
+        for name in (each for each in SCORES if getattr(entry.scores, each) is not None or each not in LADDER):
             low, high = entry.scores.intervals.get(name, (None, None))
             row |= {name: getattr(entry.scores, name), f"{name}_low": low, f"{name}_high": high}
     return row

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any
 
@@ -19,6 +19,7 @@ from ..core.truth import truth_table
 from ..core.vocabulary import as_series, lookup, spelt_like, union
 from ..maths.ties import tie_shares
 from .intervals import Terms, intervals
+from .ordered.ladder import ladder_of, ladder_scores
 from .scored import Scored, Table
 
 F8 = npt.NDArray[np.float64]
@@ -39,6 +40,8 @@ ALL_GOLD = (
 SCORES = {
     "accuracy": "accuracy",
     "macro_f1": "macro F1",
+    "mae": "steps off (of the median class)",
+    "kappa": "quadratic kappa",
     "expected_accuracy": "accuracy, ties shared",
     "mean_confidence": "mean confidence",
     "log_loss": "log-loss (nats)",
@@ -54,6 +57,9 @@ class Evaluation(Scored):
     `n` tasks are scored. `n_gold_left_out` tasks have a truth here but were gold in the fit, which was told their
     answers: they are not scored.
 
+    `mae` (mean number of steps that the median class is off) and `kappa` (with squared steps) are there where classes
+    have an order.
+
     `accuracy` judges the labels as given, `expected_accuracy` gives a tie its expected share. `intervals` holds the
     95 % interval (low, high) of each score by its name; empty where no resamples were asked for.
     """
@@ -68,6 +74,8 @@ class Evaluation(Scored):
     brier: float | None = None
     ece: float | None = None
     mean_confidence: float | None = None
+    mae: float | None = None
+    kappa: float | None = None
     truths_without_labels: int = 0
     n_gold_left_out: int = 0
     intervals: dict[str, tuple[float, float]] = field(default_factory=dict)
@@ -105,13 +113,22 @@ class Evaluation(Scored):
         return shown
 
 
-def evaluate(found: Result | pl.DataFrame, truth: Any, *, gold: Any = None, resamples: int = 0, seed: int = 0) -> Any:
+def evaluate(
+    found: Result | pl.DataFrame,
+    truth: Any,
+    *,
+    gold: Any = None,
+    resamples: int = 0,
+    seed: int = 0,
+    order: Sequence[Any] | None = None,
+) -> Any:
     """Score a Result, or a table task, label (with or without p_<class> columns), against truth.
 
     Results of other kinds than classes, and tables without labels, are scored by the scores of their kind.
 
     Tasks that were gold in the fit are left out: the fit was told their answers. A Result knows them; of a table, which
     does not, give the `gold` of its fit.
+    `order` names classes that have an order from the lowest to the highest, where the result does not know it.
     With `resamples` (1000 will do) every score gets a 95 % interval by resampling the tasks, drawn by `seed`.
 
     >>> labels = pl.DataFrame({"task": ["a", "b"], "label": ["x", "y"]})
@@ -121,7 +138,8 @@ def evaluate(found: Result | pl.DataFrame, truth: Any, *, gold: Any = None, resa
     if resamples < 0:
         raise ParameterError(f"resamples must be 0 or more, got {resamples}")
     told = gold_tasks(found, gold)
-    return kind_of(found).door("evaluate")(found, truth, told=told, resamples=resamples, seed=seed)
+    more = {} if order is None else {"order": order}
+    return kind_of(found).ask("evaluate", found, truth, told=told, resamples=resamples, seed=seed, **more)
 
 
 def gold_tasks(found: Result | pl.DataFrame, gold: Any = None) -> pl.Series | None:
@@ -148,7 +166,13 @@ def kind_of(found: Result | pl.DataFrame) -> Kind:
 
 
 def evaluate_classes(
-    found: Result | pl.DataFrame, truth: Any, *, told: pl.Series | None = None, resamples: int = 0, seed: int = 0
+    found: Result | pl.DataFrame,
+    truth: Any,
+    *,
+    told: pl.Series | None = None,
+    resamples: int = 0,
+    seed: int = 0,
+    order: Sequence[Any] | None = None,
 ) -> Evaluation:
     """Scores of classes; see `evaluate`."""
     table = truth_table(truth)
@@ -173,6 +197,8 @@ def evaluate_classes(
         p = np.zeros((len(rows), k))
         p[:, lookup(names, classes)[0]] = posterior[rows]
         terms |= probability_terms(p, true)
+    ladder = ladder_of(found, order, names)
+    kappa, between = (None, None) if ladder is None else ladder_scores(terms, p, said, true, ladder, resamples, seed)
     scores = {name: float(each.mean()) for name, each in terms.items()}
     if p is not None:
         scores["ece"] = expected_calibration_error(terms["mean_confidence"], terms["expected_accuracy"])
@@ -183,7 +209,9 @@ def evaluate_classes(
         confusion=confusion.tolist(),
         truths_without_labels=int((~known).sum()),
         n_gold_left_out=int(gone.sum()),
-        intervals=_intervals(terms, said, true, k, resamples, seed) if resamples else {},
+        intervals=(_intervals(terms, said, true, k, resamples, seed) if resamples else {})
+        | ({} if between is None else {"kappa": between}),
+        kappa=kappa,
         **scores,
     )
 

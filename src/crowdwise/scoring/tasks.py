@@ -29,7 +29,9 @@ WEAK = 0.08
 OUTVOTED = "more votes say otherwise, but of workers who are less often right"
 
 
-def contested(annotations: Annotations, result: Result, others: Sequence[Result] = ()) -> pl.DataFrame:
+def contested(
+    annotations: Annotations, result: Result, others: Sequence[Result] = (), need: Needs | None = None
+) -> pl.DataFrame:
     """One row a task, what to do first on top.
 
     task, label, confidence, second (the runner-up), margin (between the two), entropy (nats), n_labels, n_agree (labels
@@ -38,8 +40,8 @@ def contested(annotations: Annotations, result: Result, others: Sequence[Result]
     more should settle it), why (in words; empty when safe).
 
     `todo` is "vote" where more votes should settle the label, those first that gain most per vote; "expert" where more
-    votes of this crowd would not (see `needs`), the most doubtful first; "look" at a safe label that other methods or
-    most of the votes contradict; else empty.
+    votes of this crowd would not (see `needs`; `need` where it is known already), the most doubtful first; "look" at a
+    safe label that other methods or most of the votes contradict; else empty.
 
     >>> votes = Annotations.from_arrays([1, 1, 2, 2], [*"abab"], [*"xyxx"])
     >>> import crowdwise as cw
@@ -58,7 +60,7 @@ def contested(annotations: Annotations, result: Result, others: Sequence[Result]
     n = annotations.labels_per_task
     differ = np.where(n > 0, 1 - agree / np.maximum(n, 1), np.nan)
     against = np.sum([other.labels != result.labels for other in others], axis=0) if others else np.zeros(len(n))
-    need = needs(annotations, result)
+    need = needs(annotations, result) if need is None else need
     outvoted = annotations.votes.max(axis=1, initial=0.0) > annotations.votes[np.arange(len(n)), result.labels]
     todo = _todo(need, outvoted, np.asarray(against))
     table = pl.DataFrame(

@@ -12,6 +12,7 @@ from .assignment import Assignment, Dense, HeavyTailed, MissingAtRandom, PerTask
 from .attacks import Adversary, Colluder, Constant, Copier, Guesser
 from .comparisons.scenarios import COMPARISON_SCENARIOS, PlantedComparisons
 from .draw import crowd
+from .graphs.scenarios import LINKED_SCENARIOS, LinkedScenario, PlantedLinks
 from .groups import (
     ClassCoins,
     DirichletConfusion,
@@ -24,20 +25,27 @@ from .groups import (
     TwoCoin,
 )
 from .numbers.scenarios import NUMBER_SCENARIOS, NumberScenario, PlantedNumbers
+from .ordered.scenarios import ORDERED_SCENARIOS, OrderedScenario, PlantedOrder
 from .planted import Crowd
 from .probabilities.scenarios import PROBABILITY_SCENARIOS, PlantedProbabilities, probability_crowd
 from .rankings.scenarios import RANKING_SCENARIOS, PlantedRankings
 from .scenarios import EVERY, SCENARIOS, Scenario, scenario
 from .sets.scenarios import SET_SCENARIOS, PlantedSets, SetScenario
+from .spans.scenarios import SPAN_SCENARIOS, PlantedSpans, SpanScenario
+from .texts.scenarios import TEXT_SCENARIOS, PlantedTexts, TextScenario
 
 __all__ = [
     "COMPARISON_SCENARIOS",
     "EVERY",
+    "LINKED_SCENARIOS",
     "NUMBER_SCENARIOS",
+    "ORDERED_SCENARIOS",
     "PROBABILITY_SCENARIOS",
     "RANKING_SCENARIOS",
     "SCENARIOS",
     "SET_SCENARIOS",
+    "SPAN_SCENARIOS",
+    "TEXT_SCENARIOS",
     "Adversary",
     "Assignment",
     "ClassCoins",
@@ -52,20 +60,28 @@ __all__ = [
     "Guesser",
     "HammerSpammer",
     "HeavyTailed",
+    "LinkedScenario",
     "MissingAtRandom",
     "NumberScenario",
     "OneCoin",
+    "OrderedScenario",
     "PairwiseFlipper",
     "PerTask",
     "PlantedComparisons",
+    "PlantedLinks",
     "PlantedNumbers",
+    "PlantedOrder",
     "PlantedProbabilities",
     "PlantedRankings",
     "PlantedSets",
+    "PlantedSpans",
+    "PlantedTexts",
     "Regular",
     "Scenario",
     "SetScenario",
     "Setting",
+    "SpanScenario",
+    "TextScenario",
     "TwoCoin",
     "crowd",
     "probability_crowd",

@@ -14,12 +14,16 @@ from .assignment import Assignment, HeavyTailed, MissingAtRandom, PerTask, Regul
 from .attacks import Adversary, Colluder, Constant, Copier, Guesser
 from .comparisons.scenarios import COMPARISON_SCENARIOS
 from .draw import crowd
+from .graphs.scenarios import LINKED_SCENARIOS
 from .groups import ClassCoins, DirichletConfusion, Group, HammerSpammer, OneCoin, PairwiseFlipper, TwoCoin
 from .numbers.scenarios import NUMBER_SCENARIOS
+from .ordered.scenarios import ORDERED_SCENARIOS
 from .planted import Crowd
 from .probabilities.scenarios import PROBABILITY_SCENARIOS
 from .rankings.scenarios import RANKING_SCENARIOS
 from .sets.scenarios import SET_SCENARIOS
+from .spans.scenarios import SPAN_SCENARIOS
+from .texts.scenarios import TEXT_SCENARIOS
 
 
 @dataclass(frozen=True)
@@ -146,8 +150,12 @@ SCENARIOS: dict[str, Scenario] = {
 EVERY: dict[str, Any] = {
     **SCENARIOS,
     **NUMBER_SCENARIOS,
+    **LINKED_SCENARIOS,
+    **ORDERED_SCENARIOS,
     **PROBABILITY_SCENARIOS,
     **SET_SCENARIOS,
+    **SPAN_SCENARIOS,
+    **TEXT_SCENARIOS,
     **COMPARISON_SCENARIOS,
     **RANKING_SCENARIOS,
 }

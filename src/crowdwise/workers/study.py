@@ -124,17 +124,26 @@ class Study(Studied):
         return f", {len(self.coachable)} coachable" * bool(self.coachable)
 
 
+def graded(annotations: Annotations, level: Level | None, order: Sequence[Any] | None) -> dict[str, Any]:
+    """How the agreement is graded: as it was asked for, or by the votes' own order."""
+    own = annotations.answers.order
+    if level is None and order is None and own is not None:
+        return {"level": "ordinal", "order": annotations.classes.gather(own).to_list()}
+    return {"level": level or "nominal", "order": order}
+
+
 def study_classes(
     annotations: Annotations,
     result: Result,
     *,
     gold: Any = None,
-    level: Level = "nominal",
+    level: Level | None = None,
     order: Sequence[Any] | None = None,
     idle: float = 600.0,
 ) -> Study:
-    """Of classes. `gold` adds accuracies on known tasks, `level` and `order` grade the agreement (see `agreement`),
-    `idle` is the longest pause in seconds that still counts as work.
+    """Of classes. `gold` adds accuracies on known tasks, `level` and `order` grade the agreement (see `agreement`;
+    votes that have an order are graded by it unless something else is said), `idle` is the longest pause in seconds
+    that still counts as work.
     """
     if too_thin(annotations, _FEWEST):
         raise DataError(
@@ -149,7 +158,7 @@ def study_classes(
         votes=annotations,
         result=result,
         quality=quality_of(judgement, gold, idle),
-        agreement=agreement(annotations, level=level, order=order),
+        agreement=agreement(annotations, **graded(annotations, level, order)),
         flags=flags,
         classes=classes_of(judgement),
         confusion=confusion_of(judgement),

@@ -107,9 +107,8 @@ class MomentAggregator(Aggregator):
             stage = np.append(stage, np.ones(len(fit.trace), dtype=np.int64))
         confusion, counts = (np.ascontiguousarray(a.transpose(0, 2, 1)) for a in (params.theta, stats.counts))
         posterior = data.posterior(params)
-        return Solution(
-            posterior, params.class_prior, confusion, counts, None, trace, stage, found.n_iter, found.converged
-        )
+        went: dict[str, Any] = {"trace": trace, "stage": stage, "n_iter": found.n_iter, "converged": found.converged}
+        return Solution(posterior, params.class_prior, confusion, counts, **went)
 
     def _params(self, votes: Annotations, found: Estimate, gold: Gold | None = None) -> Params:
         """The estimates with pseudo-counts, as if each worker had met the classes at their frequencies.

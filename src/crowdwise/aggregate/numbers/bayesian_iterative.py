@@ -5,6 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import ClassVar
 
+from ...core.params import Count
 from ...maths.numbers.fit import Fit
 from ...maths.numbers.iterative import bayesian_iterative as fitted
 from ...maths.numbers.rows import F8, Rows
@@ -22,7 +23,8 @@ class BayesianIterative(NumberAggregator):
     """
 
     name: ClassVar[str] = "bayesian_iterative"
+    max_iter: Count = 500
 
     def solve(self, rows: Rows, gold: F8 | None, n_shards: int) -> Fit:  # noqa: ARG002
         """See the class."""
-        return fitted(rows, gold)
+        return fitted(rows, gold, max_iter=self.max_iter)

@@ -6,20 +6,22 @@ are judged by little. Boutell et al. (2004), Pattern Recognition 37(9), doi:10.1
 
 from __future__ import annotations
 
-import warnings
 from dataclasses import dataclass
-from typing import Any, ClassVar
+from typing import ClassVar
 
 import numpy as np
 import numpy.typing as npt
 import polars as pl
 
-from ...core.errors import CrowdwiseWarning, ParameterError
+from ...core.errors import ParameterError
 from ...core.votes import Votes
 from ...engine.em import Callback
 from ...kinds.classes.annotations import Annotations
 from ...kinds.sets.answers import Sets
+from ...maths.kernels import many_fits
 from ...maths.sets.rows import SetRows
+from ..base import Aggregator, Run, Solution
+from ..gold import Gold
 from ..registry import card, method
 from .base import SetAggregator, SetSolution
 
@@ -62,7 +64,8 @@ class BinaryRelevance(SetAggregator):
         alarms: F8 | None = np.full((m, k), 0.5)
         passes, settled = 0, True
         for j in range(k):
-            found = self._one(votes, j, gold)
+            with many_fits():
+                found = self._one(votes, j, gold)
             posterior[:, j], rate[j] = found.posterior[:, 1], found.class_prior[1]
             passes, settled = max(passes, found.n_iter), settled and found.converged
             if found.confusion is None or hits is None or alarms is None:
@@ -73,7 +76,7 @@ class BinaryRelevance(SetAggregator):
                 callback(j + 1, float("nan"))
         return SetSolution(posterior, rate, hits, alarms, n_iter=passes, converged=settled)
 
-    def _one(self, votes: Votes[Sets], j: int, gold: npt.NDArray[np.int8] | None) -> Any:
+    def _one(self, votes: Votes[Sets], j: int, gold: npt.NDArray[np.int8] | None) -> Solution:
         yes = said(votes, j)
         own = Annotations(
             votes.task,
@@ -88,13 +91,9 @@ class BinaryRelevance(SetAggregator):
             own = own.take(votes.answers.menus[votes.answers.menu, j])
         known = None
         if gold is not None and (gold[:, j] >= 0).any():
-            sure = gold[:, j] >= 0
-            known = pl.DataFrame(
-                {"task": votes.tasks.filter(pl.Series(sure)), "label": NO_YES.gather(gold[sure, j].astype(np.int64))}
-            )
-        with warnings.catch_warnings():
-            warnings.simplefilter("ignore", CrowdwiseWarning)
-            return method(self.by, seed=self.seed).fit(own, gold=known)
+            known = Gold(np.where(gold[:, j] >= 0, gold[:, j], 2).astype(np.int32), 2)
+        asked: Aggregator = method(self.by, seed=self.seed)
+        return asked.answer(own, known, Run())  # what it says of the tasks; skills of each class are not wanted
 
 
 def said(votes: Votes[Sets], j: int) -> npt.NDArray[np.int32]:

@@ -32,6 +32,8 @@ from .base import SetAggregator, SetSolution
 
 # EM passes at one prior; the passes of a round never lower that round's objective.
 PASSES = 5
+# Rounds in which shifts and strengths are learnt; later ones would only trade places between neighbours on the grid.
+LEARNING = 40
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -48,7 +50,7 @@ class JointSets(SetAggregator):
     """
 
     name: ClassVar[str] = "joint_sets"
-    max_iter: Count = 200
+    max_iter: Count = 1000
     tol: NonNegative = 1e-3
     prior_strength: Positive = 1.25
     prior_rate: Positive = 1.0
@@ -70,7 +72,8 @@ class JointSets(SetAggregator):
         stage: list[int] = []
         passes, settled, turn = 0, False, 0
         while passes < self.max_iter and not settled:
-            crowd = crowd.learn(counts, self.prior_strength, shifts=self.shifts)
+            if turn < LEARNING:  # then the prior stands, and EM settles under it
+                crowd = crowd.learn(counts, self.prior_strength, shifts=self.shifts)
             pseudo, before = crowd.pseudo(self.prior_rate), posterior
             for _ in range(min(PASSES, self.max_iter - passes)):
                 rates = model.rates(counts, pseudo)

@@ -32,8 +32,8 @@ class SetCoin(SetAggregator):
 
     >>> from crowdwise.kinds.sets.votes import set_votes
     >>> votes = set_votes([1, 1, 2, 2], [*"abab"], [["x"], ["x", "y"], ["y"], ["y"]])
-    >>> SetCoin().fit(votes).sets
-    [['x'], ['y']]
+    >>> SetCoin().fit(votes).sets[1]
+    ['y']
     """
 
     name: ClassVar[str] = "set_coin"

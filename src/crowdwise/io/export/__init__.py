@@ -40,13 +40,18 @@ VOTES = {
     "doccano": "archives:write_doccano",
     "cvat": "archives:write_cvat",
     "potato": "archives:write_potato",
+    "conll": "sequences:write_conll",
+    "tokens": "sequences:write_tokens",
 }
 # Which kinds of answers a format has a place for; plain tables have one for every kind.
 TABLES = ("csv", "tsv", "jsonl", "parquet")
 HOLD = {
-    "classes": tuple(VOTES),
+    "classes": tuple(name for name in VOTES if name not in ("conll", "tokens")),
     "numbers": ("wide", "label_studio", "label_studio_min", "label_studio_csv", "argilla", "hf_lists", "mturk",
                 "toloka", "snow", "llm_judge", "potato"),
+    "sets": ("label_studio", "label_studio_min", "label_studio_csv", "argilla", "doccano"),
+    "spans": ("label_studio", "argilla", "prodigy", "doccano", "conll", "tokens"),
+    "texts": ("label_studio",),
 }  # fmt: skip
 WITH_EVERY_TASK = ("wide", "cleanlab", "snorkel", "label_studio", "argilla", "hf_lists")
 RESULTS = {
@@ -61,6 +66,8 @@ RESULTS = {
 HOLD_RESULTS = {
     "classes": tuple(name for name in RESULTS if name != "preferences"),
     "numbers": ("label_studio",),
+    "spans": ("label_studio",),
+    "texts": ("label_studio",),
     "comparisons": ("preferences",),
 }
 # Formats that also take what is known of the tasks besides their answers.

@@ -7,12 +7,13 @@ import re
 import zipfile
 from collections.abc import Callable
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 from xml.sax.saxutils import escape, quoteattr
 
 import polars as pl
 
 from ...core.errors import DataError
+from .label_studio import LISTS
 from .rows import Row, answer_of, by_worker
 
 if TYPE_CHECKING:
@@ -23,12 +24,24 @@ _NOT_XML = re.compile("[\x00-\x08\x0b\x0c\x0e-\x1f\ud800-\udfff\ufffe\uffff]")
 
 def write_doccano(reading: Reading, path: Path) -> tuple[str, ...]:
     """<user>.jsonl."""
+    example = _example_of(reading)
 
     def content(_: str, found: list[Row]) -> str:
-        examples = ({"id": row["task"], "text": row["task"], "label": [row["label"]]} for row in found)
-        return "".join(json.dumps(example, ensure_ascii=False) + "\n" for example in examples)
+        examples = (example(row) for row in found)
+        return "".join(json.dumps(each, ensure_ascii=False) + "\n" for each in examples)
 
     return _write(reading, path, "{}.jsonl", content)
+
+
+def _example_of(reading: Reading) -> Callable[[Row], dict[str, Any]]:
+    """How a row is written: as classes, as a list of them, or as spans of its text."""
+    if answer_of(reading.annotations) != "spans":
+        says = json.loads if reading.annotations.kind.name in LISTS else lambda label: [label]
+        return lambda row: {"id": row["task"], "text": row["task"], "label": says(row["label"])}
+    from .sequences import doccano_example, texts_of
+
+    texts = texts_of(reading)
+    return lambda row: doccano_example(row, texts.get(row["task"]))
 
 
 def write_cvat(reading: Reading, path: Path) -> tuple[str, ...]:

@@ -8,6 +8,7 @@ from __future__ import annotations
 import json
 import re
 from collections.abc import Iterator
+from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -15,7 +16,8 @@ import polars as pl
 
 from ..csv.cells import to_csv
 from ..formats.base import Control
-from ..formats.label_studio import KINDS
+from ..formats.label_studio import KINDS, MARKS
+from ..spans.marks import code_units
 from .rows import OBJECT, Row, as_id, as_number, by_item, gold_of, models_of, moment, write_json_array
 
 if TYPE_CHECKING:
@@ -23,14 +25,17 @@ if TYPE_CHECKING:
     from ..reading import Reading
 
 # kind of answers -> the control for them, where the file had none
-CONTROLS = {"classes": "choices", "numbers": "number"}
+CONTROLS = {"classes": "choices", "numbers": "number", "sets": "choices", "spans": MARKS, "texts": "textarea"}
+# kinds whose answers hold several choices
+LISTS = ("sets",)
 # One bar between choices that were joined; a bar inside a choice is doubled.
 _JOINT = re.compile(r"(?<!\|)\|(?!\|)")
 
 
 def control_of(reading: Reading) -> Control:
     """The question that the file asked, or a question by our own name."""
-    return reading.control or own_control(reading.annotations.kind)
+    kind = reading.annotations.kind
+    return replace(reading.control or own_control(kind), lists=kind.name in LISTS)
 
 
 def own_control(kind: Kind) -> Control:
@@ -38,15 +43,32 @@ def own_control(kind: Kind) -> Control:
     return Control(next(iter(kind.columns)), OBJECT, CONTROLS[kind.name])
 
 
-def result_of(label: str, control: Control) -> list[dict[str, Any]]:
-    """One answer to the control."""
+def result_of(label: str, control: Control, data: Any = None) -> list[dict[str, Any]]:
+    """One answer to the control; `data` of the task, whose text marks are counted in."""
+    if control.kind == MARKS:
+        head = {"from_name": control.from_name, "to_name": control.to_name, "type": MARKS}
+        shown = data.get(control.to_name, data.get(OBJECT)) if isinstance(data, dict) else None
+        return [{**head, "value": _mark(each, shown)} for each in json.loads(label)]
+    if control.kind == "textarea":
+        head = {"from_name": control.from_name, "to_name": control.to_name, "type": control.kind}
+        return [{**head, "value": {"text": [label]}}]
     value = _value(label, control)
     kind = next(iter(value))  # a kind of control and the key of its value have one name
     return [{"from_name": control.from_name, "to_name": control.to_name, "type": kind, "value": value}]
 
 
+def _mark(mark: list[Any], shown: Any) -> dict[str, Any]:
+    """A stretch of text, counted as a browser counts."""
+    text = shown if isinstance(shown, str) and len(shown) >= mark[1] else None
+    start, end = code_units(text, mark[0], mark[1])
+    value: dict[str, Any] = {"start": start, "end": end, MARKS: mark[2:]}
+    return value if text is None else value | {"text": text[mark[0] : mark[1]]}
+
+
 def _value(label: str, control: Control) -> dict[str, Any]:
     several = [each.replace("||", "|") for each in _JOINT.split(label)] if control.joined else [label]
+    if control.lists:
+        several = json.loads(label)
     if control.kind == "taxonomy":
         return {"taxonomy": [each.split(" / ") for each in several]}
     if control.kind in KINDS:
@@ -79,16 +101,16 @@ def _tasks(reading: Reading, control: Control) -> Iterator[dict[str, Any]]:
         for row in found:
             if row["worker"] not in models:
                 number += 1
-                annotations.append(_annotation(row, number, control))
+                annotations.append(_annotation(row, number, control, item.data))
         if item.name in gold:
             number += 1
             truth = {"id": number, "completed_by": None, "was_cancelled": False, "ground_truth": True}
-            annotations.append(truth | {"result": result_of(gold[item.name], control)})
+            annotations.append(truth | {"result": result_of(gold[item.name], control, item.data)})
         predictions = [
             {
                 "model_version": row["worker"].removeprefix("model:"),
                 "score": row["confidence"],
-                "result": result_of(row["label"], control),
+                "result": result_of(row["label"], control, item.data),
             }
             for row in found
             if row["worker"] in models
@@ -96,7 +118,7 @@ def _tasks(reading: Reading, control: Control) -> Iterator[dict[str, Any]]:
         yield {"id": as_id(item.id), "data": item.data, "annotations": annotations, "predictions": predictions}
 
 
-def _annotation(row: Row, number: int, control: Control) -> dict[str, Any]:
+def _annotation(row: Row, number: int, control: Control, data: Any) -> dict[str, Any]:
     return {
         "id": number,
         "completed_by": as_id(row["worker"]),
@@ -104,7 +126,7 @@ def _annotation(row: Row, number: int, control: Control) -> dict[str, Any]:
         "ground_truth": False,
         "lead_time": row["duration"],
         "created_at": moment(row["time"]),
-        "result": result_of(row["label"], control),
+        "result": result_of(row["label"], control, data),
     }
 
 
@@ -129,6 +151,12 @@ def write_csv(reading: Reading, path: Path) -> tuple[str, ...]:
     return (f"read it with --question {name}",)
 
 
+def _flat_value(label: str, control: Control) -> Any:
+    if control.lists:
+        return _value(label, control)
+    return [_value(label, control)] if control.kind in KINDS else label
+
+
 def _flat(reading: Reading) -> Iterator[dict[str, Any]]:
     """One mapping an annotation: the task's data, where the file has them, and the answer."""
     control, number = control_of(reading), 0
@@ -139,7 +167,7 @@ def _flat(reading: Reading) -> Iterator[dict[str, Any]]:
             yield {
                 **data,
                 "id": row["task"] if reading.items is None else item.id,
-                control.from_name: [_value(row["label"], control)] if control.kind in KINDS else row["label"],
+                control.from_name: _flat_value(row["label"], control),
                 "annotator": row["worker"],
                 "annotation_id": number,
                 "created_at": moment(row["time"]),

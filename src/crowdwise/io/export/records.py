@@ -3,30 +3,42 @@
 from __future__ import annotations
 
 from collections.abc import Callable
+from json import loads
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from ...core.errors import DataError
 from .rows import Row, answer_of, as_number, by_task, models_of, rows, write_jsonl
+from .sequences import argilla_value, texts_of
 
 if TYPE_CHECKING:
     from ...core.votes import Votes
     from ..reading import Reading
 
 
+# kind of answers -> how their text becomes a value of JSON; text where nothing is said
+SAYS: dict[str, Callable[[str], Any]] = {"numbers": as_number, "sets": loads, "spans": argilla_value}
+
+
 def write_argilla(reading: Reading, path: Path) -> tuple[str, ...]:
     """JSONL of `label.responses`; of several models only the first can be a task's suggestion."""
     models, question = models_of(reading), answer_of(reading.annotations)
     said = _says(reading.annotations)
-    if question != "label" and any(not isinstance(said(row), int) for row in rows(reading.annotations)):
+    if any(isinstance(said(row), float) for row in rows(reading.annotations)):
         raise DataError("Argilla's ratings are whole numbers, and some of these have fractions; choose another format")
-    write_jsonl((_record(task, found, models, question, said) for task, found in by_task(reading.annotations)), path)
+    texts: dict[str, str] = texts_of(reading) if question == "spans" else {}
+    records = (
+        ({"text": texts[task]} if task in texts else {}) | _record(task, found, models, question, said)
+        for task, found in by_task(reading.annotations)
+    )
+    write_jsonl(records, path)
     return ("times and durations have no place in Argilla's records",) if reading.annotations.numbers else ()
 
 
 def _says(votes: Votes[Any]) -> Callable[[Row], Any]:
-    """A row's answer as JSON has it: text, or a number."""
-    return (lambda row: row["label"]) if answer_of(votes) == "label" else (lambda row: as_number(row["label"]))
+    """A row's answer as JSON has it: text, a number, a list of labels or of spans."""
+    way: Callable[[str], Any] = SAYS.get(votes.kind.name, str)
+    return lambda row: way(row["label"])
 
 
 def _record(task: str, found: list[Row], models: set[str], question: str, said: Callable[[Row], Any]) -> dict[str, Any]:

@@ -23,9 +23,15 @@ FORMATS = {
     "hf_lists": "a row a task with a list of labels and a list of annotators: JSONL or Parquet",
     "snow": "Snow et al.'s tables: !amt_worker_ids, orig_id, response, gold",
     "llm_judge": "verdicts of LLM judges, JSONL",
+    "conll": "CoNLL columns: a token a line with a tag of every worker",
+    "tokens": "a row a token: task, worker, token (a number), tag",
 }
+
+
+# Those that live with their kind of answers.
+_HOMES = {"conll": "..spans.conll", "tokens": "..spans.tokens"}
 
 
 def get(name: str) -> Format:
     """The module of a format."""
-    return cast(Format, import_module(f".{name}", __name__))
+    return cast(Format, import_module(_HOMES.get(name, f".{name}"), __name__))

@@ -8,6 +8,7 @@ from typing import Any
 
 from ...core.errors import DataError
 from ..sources import Source
+from ..spans.marks import as_answer, is_span, mark_of
 from .base import NO_ANSWER, SURE, Ask, Found, Guess, Head, Rows
 from .cells import number, text, texts
 from .records import one_of, records
@@ -40,6 +41,7 @@ def read(source: Source, where: str, ask: Ask) -> Found:
             asked[question] = None
             here = rows.setdefault(question, Rows())
             here.mention(task)
+            _tell(here, task, record, answers)
             for answer in answers:
                 _add(here, task, answer, question, at)
             if suggestion[0] is not None:
@@ -88,12 +90,27 @@ def _add(rows: Rows, task: str | None, answer: Answer, question: str, at: str) -
         return
     labels = _labels(value, question, at)
     worker = text(user, "user", at)
-    if not labels:
+    if not labels and value != []:
         rows.drop(NO_ANSWER)
         return
     if worker:
         rows.sources[worker] = "human"
+    if not labels:
+        rows.bare.add(task, worker)
+        return
     rows.add(task, worker, labels, kind=_kind(value))
+
+
+def _tell(rows: Rows, task: str | None, record: dict[str, Any], answers: list[Answer]) -> None:
+    """The text that spans are about."""
+    fields = record.get("fields")
+    shown = fields.get("text") if isinstance(fields, dict) else record.get("text")
+    if task is not None and isinstance(shown, str) and any(_are_spans(value) for value, _, _ in answers):
+        rows.bare.texts[task] = shown
+
+
+def _are_spans(value: Any) -> bool:
+    return isinstance(value, list) and bool(value) and all(isinstance(e, dict) and is_span(e) for e in value)
 
 
 def _suggest(rows: Rows, task: str | None, suggestion: Answer, question: str, at: str) -> None:
@@ -104,9 +121,11 @@ def _suggest(rows: Rows, task: str | None, suggestion: Answer, question: str, at
 
 
 def _kind(value: Any) -> str:
-    """Ratings are numbers, values with ranks rankings; labels, one or several, are text."""
+    """Ratings are numbers, values with ranks rankings, mappings with a start and an end spans; labels are text."""
     if _is_ranking(value):
         return "rankings"
+    if _are_spans(value):
+        return "spans"
     return "numbers" if isinstance(value, int | float) and not isinstance(value, bool) else "classes"
 
 
@@ -131,6 +150,8 @@ def _ranking(value: list[dict[str, Any]], question: str, at: str) -> str:
 def _labels(value: Any, question: str, at: str) -> list[str]:
     if _is_ranking(value):
         return [_ranking(value, question, at)]
+    if _are_spans(value):
+        return [as_answer(mark_of(each) for each in value)]
     if isinstance(value, list) and any(isinstance(each, dict) for each in value):
-        raise DataError(f"{at}: {question} holds spans, which are not supported yet; take another question")
+        raise DataError(f"{at}: {question} holds answers of a form that is not known; take another question")
     return texts(value, question, at)

@@ -15,6 +15,7 @@ from ...core.vocabulary import quote
 from ..kind_of_columns import told_by_answers
 from ..sets.lists import as_list, lists
 from ..sources import Source
+from ..spans.bare import Bare
 
 Multiple = Literal["error", "join", "drop", "set"]
 # The kind of answers that hold several labels at once.
@@ -104,13 +105,14 @@ class Item:
 class Control:
     """Label Studio's name for a question, for the object that it is about, and for its kind of answer.
 
-    `joined`: whether a label may be several choices (see `Ask.multiple`).
+    `joined`: whether a label may be several choices (see `Ask.multiple`), `lists`: whether it is a JSON list of them.
     """
 
     from_name: str
     to_name: str = "text"
     kind: str = "choices"
     joined: bool = False
+    lists: bool = False
 
 
 @dataclass
@@ -166,9 +168,10 @@ class Rows:
         self._several = array("b")
         self._lists: dict[str | None, list[str]] = {}
         self._example = ""
+        self.bare = Bare()
         self.dropped: dict[str, int] = {}
         self.gold: dict[str, str] = {}
-        self.gold_sets: dict[str, list[str]] = {}
+        self.gold_sets: dict[str, list[str]] = {}  # of tasks with several true labels, where answers are read as sets
         self.sources: dict[str, str] = {}
 
     def __len__(self) -> int:
@@ -221,11 +224,6 @@ class Rows:
                 "keep one of them"
             )
 
-    def set_truth(self, task: str | None, labels: Sequence[str]) -> None:
-        """The set that a task is known to have; used where answers are read as sets."""
-        if task is not None:
-            self.gold_sets.setdefault(task, list(labels))
-
     def rename_workers(self, names: Mapping[str, str]) -> None:
         """Workers under other names; two that get the same name are one."""
         self.sources = {names.get(worker, worker): source for worker, source in self.sources.items()}
@@ -249,6 +247,7 @@ class Rows:
 
     def found(self, where: str, ask: Ask, question: str | None = None, notes: tuple[str, ...] = ()) -> Found:
         """Everything, with the policy for several labels carried out."""
+        self.bare.settle(self, next(iter(self._kinds)) if len(self._kinds) == 1 else None, NO_ANSWER)
         kind, certain, why = self.kind(question)
         several = np.asarray(self._several, dtype=bool)
         n = int(several.sum())
@@ -263,28 +262,15 @@ class Rows:
         keep = ~several if n and ask.multiple == "drop" else slice(None)
         if n and ask.multiple == "drop":
             self.drop(SEVERAL, n)
-        columns: dict[str, Any] = {}
-        for name, names in self._names.items():
-            codes = np.asarray(self._codes[name], dtype=np.int32)[keep]
-            columns[name] = pl.Series(name, list(names), dtype=pl.String).gather(codes)
-        if sets:
-            codes = np.asarray(self._codes["label"])
-            columns["label"] = lists(list(self._names["label"]), self._lists, codes[keep], several[keep])
-        for name, numbers in self._numbers.items():
-            values = np.asarray(numbers)[keep]
-            if np.isfinite(values).any():
-                columns[name] = values
-        tasks = pl.Series("task", list(self._names["task"]), dtype=pl.String).drop_nulls()
-        tasks = tasks.filter(tasks.str.strip_chars() != "")
+        named = [task for task in self._names["task"] if task is not None and task.strip()]
         sources = pl.DataFrame({"worker": list(self.sources), "source": list(self.sources.values())})
         gold = self.gold
         if sets:
-            gold = {task: as_list([label]) for task, label in gold.items()}
-            gold |= {task: as_list(labels) for task, labels in self.gold_sets.items()}
             kind, certain = SETS, True
+            gold = {t: as_list(s) for t, s in ({t: [label] for t, label in gold.items()} | self.gold_sets).items()}
         truths = pl.DataFrame({"task": list(gold), "label": list(gold.values())})
         return Found(
-            columns=columns,
+            columns=self._columns(keep, several if sets else None),
             dropped=self.dropped,
             notes=notes + why if ask.kind is None else notes,
             question=question,
@@ -292,5 +278,21 @@ class Rows:
             certain=certain,
             gold=truths if gold else None,
             workers=sources if self.sources else None,
-            tasks=tasks,
+            tasks=pl.Series("task", named, dtype=pl.String),
+            about_tasks=self.bare.about(),
         )
+
+    def _columns(self, keep: Any, several: Any) -> dict[str, Any]:
+        """Names and numbers of the rows to keep; answers as lists where `several` says which hold more than one."""
+        columns: dict[str, Any] = {}
+        for name, names in self._names.items():
+            codes = np.asarray(self._codes[name], dtype=np.int32)[keep]
+            columns[name] = pl.Series(name, list(names), dtype=pl.String).gather(codes)
+        if several is not None:
+            codes = np.asarray(self._codes["label"])[keep]
+            columns["label"] = lists(list(self._names["label"]), self._lists, codes, several[keep])
+        for name, numbers in self._numbers.items():
+            values = np.asarray(numbers)[keep]
+            if np.isfinite(values).any():
+                columns[name] = values
+        return columns

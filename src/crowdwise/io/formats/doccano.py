@@ -9,11 +9,12 @@ from ...core.errors import DataError
 from ..archives import members
 from ..json.stream import objects
 from ..sources import Source, printable
+from ..spans.marks import as_answer, is_span, mark_of
 from .base import LIKELY, NO_ANSWER, Ask, Found, Guess, Head, Rows
 from .cells import text, texts
 
 ENDINGS = (".jsonl", ".json")
-LABELS = ("label", "labels", "cats")  # by version
+LABELS = ("label", "labels", "cats", "entities")  # by version
 
 
 def sniff(head: Head) -> Guess | None:
@@ -28,7 +29,7 @@ def sniff(head: Head) -> Guess | None:
 def read(source: Source, where: str, ask: Ask) -> Found:
     """One row an example of a user's file."""
     ask.only(where, "task")
-    rows, seen = Rows("classes"), 0
+    rows, seen = Rows(), 0
     for name, content in members(source, where, ENDINGS):
         worker, inside = PurePosixPath(name).stem, f"{where}: {printable(name)}"
         if worker == "all":
@@ -49,10 +50,15 @@ def _add(rows: Rows, example: dict[str, Any], worker: str, ask: Ask, at: str) ->
     task = text(example.get(name), name, at)
     rows.mention(task)
     said = next((example[key] for key in LABELS if key in example), None)
-    if isinstance(said, list) and any(isinstance(each, list | dict) for each in said):
-        raise DataError(f"{at}: the labels are spans of text, not classes of it; that is not supported yet")
+    if isinstance(said, list) and said and all(is_span(each) for each in said):
+        rows.add(task, worker, [as_answer(mark_of(each) for each in said)], kind="spans")
+        if task is not None and isinstance(example.get("text"), str):
+            rows.bare.texts[task] = example["text"]
+        return
     labels = texts(said, "label", at)
     if labels:
-        rows.add(task, worker, labels)
+        rows.add(task, worker, labels, kind="classes")
+    elif said == []:
+        rows.bare.add(task, worker)
     else:
         rows.drop(NO_ANSWER)

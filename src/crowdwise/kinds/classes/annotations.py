@@ -54,6 +54,7 @@ class Annotations(Votes[Classes]):
         ledger: Ledger | None = None,
         about_tasks: SideTable = None,
         about_workers: SideTable = None,
+        links: SideTable = None,
         answers: Classes | None = None,
     ) -> None:
         """Codes and vocabularies as they are; `label` and `classes` replace those of `answers`."""
@@ -69,7 +70,7 @@ class Annotations(Votes[Classes]):
         values = {"task": task, "worker": worker, "answers": answers, "tasks": tasks, "workers": workers}
         values |= {"weight": weight, "time": time, "duration": duration, "confidence": confidence}
         values |= {"ledger": Ledger(0, 0) if ledger is None else ledger}
-        values |= {"about_tasks": about_tasks, "about_workers": about_workers}
+        values |= {"about_tasks": about_tasks, "about_workers": about_workers, "links": links}
         for name, value in values.items():
             object.__setattr__(self, name, value)
         self.__post_init__()
@@ -188,8 +189,10 @@ class Annotations(Votes[Classes]):
         return out
 
     def with_classes(self, classes: Sequence[Any] | pl.Series) -> Annotations:
-        """The same rows where `classes` may be true too; the classes there are stay."""
+        """The same rows where `classes` may be true too; the classes there are stay, and with them their order."""
         wider = union(self.classes, sorted_vocabulary(classes, "label"))
+        if len(wider) == len(self.classes):
+            return self
         return self.saying(recode(self.label, self.classes, wider), wider)
 
     def saying(self, label: Codes, classes: pl.Series | None = None) -> Annotations:
@@ -227,6 +230,7 @@ KIND = Kind(
     votes=Annotations,
     doors={
         "describe": "crowdwise.kinds.describe:describe",
+        "default": "crowdwise.aggregate.ordered.base:default_of",
         "html": "crowdwise.plots.notebook:annotations_html",
         "model": "crowdwise.aggregate.models:model_of",
         "infer": "crowdwise.aggregate.infer:infer",
@@ -243,7 +247,10 @@ KIND = Kind(
         "study": "crowdwise.workers.study:study_classes",
         "grades": "crowdwise.workers.agreement:check_grades",
         "page": "crowdwise.report.class_page:class_page",
+        "plan": "crowdwise.active.plan:plan_classes",
         "plots": "crowdwise.plots:Plots",
         "card": "crowdwise.plots:html",
+        "verdicts": "crowdwise.guarantee.verdicts:class_verdicts",
+        "one_worker": "crowdwise.aggregate.voting.majority_vote:MajorityVote",
     },
 )

@@ -14,12 +14,14 @@ from ...core.answers import Answers, Coder
 from ...core.errors import DataError, ParameterError
 from ...core.intake.column import Column, Respell, UnknownClasses
 from ...core.intake.missing import questions
-from ...core.vocabulary import NUMERAL, Codes, as_series, lookup, quote, sorted_vocabulary, spelt_like, widened
+from ...core.vocabulary import NUMERAL, Codes, as_series, lookup, quote, sorted_vocabulary, spelt_like, union, widened
 from ...core.votes import frozen
 
 Mask = npt.NDArray[np.bool_]
 # More different whole numbers than this, close together, are rarely classes.
 MANY = 12
+# What to say for the order of classes that are numbers.
+NUMBERS = "numbers"
 
 
 @dataclass(frozen=True, eq=False)
@@ -107,8 +109,18 @@ class ClassCoder(Coder):
         if not self.asked:
             self.said += or_numbers(self.column.vocabulary)
         if self.classes is None:
+            self._widen()
             return None
         return self.column.recode(sorted_vocabulary(self.classes, "label"), keep, dropped, self.policy)
+
+    def _widen(self) -> None:
+        """Classes that only the order names are classes too."""
+        if self.order is None or by_number(self.order, self.column.vocabulary):
+            return
+        names = spelt_like(as_series(self.order, "order"), self.column.vocabulary)
+        wider = union(self.column.vocabulary, names.unique())
+        if len(wider) > len(self.column.vocabulary):
+            self.column.recode(wider, np.ones(len(self.column), dtype=bool), {})
 
     def finish(self) -> Classes:
         """The labels as codes."""
@@ -148,8 +160,25 @@ def or_numbers(labels: pl.Series) -> tuple[str, ...]:
     )
 
 
+def by_number(order: Sequence[Any], classes: pl.Series) -> bool:
+    """Whether an order is the word for the classes' own size: "numbers", which is none of them."""
+    asked = order == NUMBERS if isinstance(order, str) else [str(each) for each in order] == [NUMBERS]
+    return asked and not bool((classes.cast(pl.String) == NUMBERS).any())
+
+
 def in_order(order: Sequence[Any], classes: pl.Series) -> Codes:
-    """Codes of the classes from the lowest to the highest; every class must be named, and once."""
+    """Codes of the classes from the lowest to the highest; every class must be named, and once. "numbers" is the order
+    of classes that are numbers."""
+    if by_number(order, classes):
+        values = classes.cast(pl.String).str.strip_chars().str.replace(",", ".", literal=True)
+        numbers = values.cast(pl.Float64, strict=False)
+        if numbers.null_count():
+            raise ParameterError(
+                f"the classes {quote(classes.filter(numbers.is_null()))} are no numbers; name the order"
+            )
+        return np.argsort(numbers.to_numpy(), kind="stable").astype(np.int32)
+    if isinstance(order, str):
+        raise ParameterError(f"order must be a list of classes, or 'numbers', got {order!r}")
     names = spelt_like(as_series(order, "order"), classes)
     codes, known = lookup(classes, names)
     if not known.all():

@@ -21,13 +21,14 @@ F8 = npt.NDArray[np.float64]
 @dataclass(frozen=True, eq=False)
 class ClassPosterior(Estimate):
     """posterior[task, class] with class_prior[class] and, where the method has one, difficulty[task]; `seed` breaks
-    ties."""
+    ties. `order` are the codes of the classes from the lowest to the highest, where they have an order."""
 
     kind: ClassVar[str] = "classes"
     rules: ClassVar[Rules] = {
         "posterior": ("nk", "f", "shares"),
         "class_prior": ("k", "f", "shares"),
         "difficulty": ("n", "f", "any"),
+        "order": ("k", "i", "amounts"),
     }
     needed: ClassVar[tuple[str, ...]] = ("posterior", "class_prior")
     vocabulary: ClassVar[str | None] = "classes"
@@ -37,6 +38,7 @@ class ClassPosterior(Estimate):
     classes: pl.Series
     difficulty: F8 | None = None
     seed: int = 0
+    order: npt.NDArray[np.int64] | None = None
 
     @classmethod
     def of(cls, arrays: Arrays, names: pl.Series | None, params: Mapping[str, Any]) -> ClassPosterior:
@@ -95,7 +97,8 @@ class ClassPosterior(Estimate):
 
     def coder_options(self) -> dict[str, Any]:
         """All classes, those that nobody said included."""
-        return {"classes": self.classes}
+        ordered = {} if self.order is None else {"order": self.classes.gather(self.order).to_list()}
+        return {"classes": self.classes, **ordered}
 
     def summary(self) -> str:
         """Number of classes and mean confidence."""
@@ -143,10 +146,12 @@ def class_result(
     skill_high: F8,
     confusion: F8 | None = None,
     counts: F8 | None = None,
+    order: npt.NDArray[Any] | None = None,
     params: Mapping[str, Any],
     **rest: Any,
 ) -> Result:
     """A result of classes from its arrays."""
-    estimate = ClassPosterior(posterior, class_prior, classes, difficulty, int(params.get("seed", 0)))
+    ladder = None if order is None else np.array(order, dtype=np.int64)
+    estimate = ClassPosterior(posterior, class_prior, classes, difficulty, int(params.get("seed", 0)), ladder)
     picture = ClassWorkers(skill, skill_low, skill_high, confusion, counts)
     return Result(estimate=estimate, picture=picture, params=params, **rest)

@@ -252,5 +252,7 @@ KIND = Kind(
         "page": "crowdwise.report.numbers.page:number_page",
         "plots": "crowdwise.plots.numbers:NumberPlots",
         "card": "crowdwise.plots.numbers:html",
+        "verdicts": "crowdwise.guarantee.verdicts:number_verdicts",
+        "one_worker": "crowdwise.aggregate.numbers.mean:Mean",
     },
 )

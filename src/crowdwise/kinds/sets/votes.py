@@ -116,8 +116,6 @@ def told_by(header: Sequence[str]) -> Mapping[str, str] | None:
 
 def claims(answers: pl.Series) -> str:
     """Why answers are sets: all of them are JSON lists of names."""
-    if answers.dtype == pl.List(pl.String):
-        return "lists of names"
     if answers.dtype != pl.String:
         return ""
     for text in answers.drop_nulls().unique(maintain_order=True).head(200).to_list():
@@ -133,8 +131,13 @@ def claims(answers: pl.Series) -> str:
 
 
 def fits(column: pl.Series) -> bool:
-    """Whether a column can hold sets."""
-    return column.dtype in (pl.String, pl.Categorical) or isinstance(column.dtype, pl.List | pl.Enum | pl.Categorical)
+    """Whether a column holds sets: lists, in JSON or as such, or names with a bar between them."""
+    if isinstance(column.dtype, pl.List):
+        return True
+    if column.dtype != pl.String:
+        return False
+    plain = column.str.strip_chars()
+    return bool((plain.str.starts_with("[") | plain.str.contains("|", literal=True)).any())
 
 
 def set_votes(
@@ -222,6 +225,7 @@ KIND = Kind(
         "flags": "crowdwise.workers.sets.study:flag_sets",
         "sentences": "crowdwise.scoring.sets.shown:sentences",
         "show": "crowdwise.scoring.sets.shown:show",
+        "card": "crowdwise.plots.notebook:result_html",
         "inspect": "crowdwise.scoring.sets.shown:inspect",
         "worker_rows": "crowdwise.scoring.sets.shown:worker_rows",
     },

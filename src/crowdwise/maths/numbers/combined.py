@@ -25,12 +25,12 @@ def combined(rows: Rows, gold: F8 | None = None, *, max_iter: int = 500, shards:
     plain = mean(rows, gold)
     middle = gaussian(rows, gold, max_iter=max_iter, shards=shards)
     sloped = gaussian(rows, gold, slope=True, max_iter=max_iter, shards=shards)
-    iterative = bayesian_iterative(rows, gold, bias=middle.bias)
+    iterative = bayesian_iterative(rows, gold, bias=middle.bias, max_iter=max_iter)
     members = dict(zip(MEMBERS, (plain, middle, sloped, iterative), strict=True))
     estimate = np.mean([fit.mean for fit in members.values()], axis=0)
     extra = {"members": members, "limit": limit, "centre": sloped.extra["centre"], "unit": sloped.extra["unit"]}
     return Fit(
         "combined", estimate, middle.variance, sloped.bias, sloped.spread, sloped.slope,
         np.mean([fit.weight for fit in members.values()], axis=0), middle.trace, middle.n_iter,
-        middle.converged and sloped.converged, extra,
+        middle.converged and sloped.converged and iterative.converged, extra,
     )  # fmt: skip

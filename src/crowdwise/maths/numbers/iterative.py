@@ -35,7 +35,7 @@ def bayesian_iterative(
     debias: bool = True,
     bias: F8 | None = None,
     clamp: bool = True,
-    max_iter: int = 60,
+    max_iter: int = 500,
     tol: float = 1e-3,
 ) -> Fit:
     """Fit; `variances` and a task's `prior` (mean, variance) come from the answers' spread, `shares` are learnt.

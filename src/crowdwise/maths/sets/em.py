@@ -12,7 +12,6 @@ from dataclasses import dataclass
 
 import numpy as np
 import numpy.typing as npt
-from scipy.special import expit
 
 from .rows import SetRows
 
@@ -60,6 +59,7 @@ class SetModel:
     def __init__(self, rows: SetRows, gold: I1 | None, tied: bool = False) -> None:
         self.rows, self.gold, self.tied = rows, gold, tied
         self.heard = rows.asked > 0
+        self.all_heard = bool(self.heard.all())
 
     def clamp(self, posterior: F8) -> F8:
         """The posterior with certainty where the truth is known."""
@@ -72,7 +72,7 @@ class SetModel:
         parts = [named, true, np.maximum(all_named - named, 0.0), np.maximum(offered - true, 0.0)]
         if self.tied:
             parts = [np.asarray(part.sum(axis=1, keepdims=True)) for part in parts]
-        mass = np.where(self.heard, posterior, 0.0).sum(axis=0)
+        mass = posterior.sum(axis=0) if self.all_heard else np.where(self.heard, posterior, 0.0).sum(axis=0)
         return Counts(parts[0], parts[1], parts[2], parts[3], mass, self.heard.sum(axis=0).astype(np.float64))
 
     def rates(self, counts: Counts, pseudo: Pseudo) -> Rates:
@@ -92,11 +92,17 @@ class SetModel:
     def posterior(self, rates: Rates, pseudo: Pseudo) -> tuple[F8, float]:
         """The E-step, and the log posterior density of the rates that it was taken under."""
         hits, alarms = self.full(rates)
-        odds = self.rows.log_odds(hits, alarms) + (np.log(rates.rate) - np.log1p(-rates.rate))
-        soft = np.logaddexp(0.0, odds)
+        odds = self.rows.log_odds(hits, alarms)
+        odds += np.log(rates.rate) - np.log1p(-rates.rate)
+        tail = np.exp(-np.abs(odds))
+        soft = np.log1p(tail)  # log(1 + exp(odds)) without what lies above 0
+        soft += np.maximum(odds, 0.0)
         if self.gold is not None:
             soft = np.where(self.gold >= 0, np.where(self.gold == 1, odds, 0.0), soft)
-        cells = float((soft + np.log1p(-rates.rate)).sum())
+        cells = float(soft.sum()) + len(odds) * float(np.log1p(-rates.rate).sum())
+        posterior = np.where(odds >= 0, 1.0, tail)
+        tail += 1.0
+        posterior /= tail
         said, left = self.rows.said, self.rows.offered - self.rows.said
         unsure = float((said * np.log(alarms) + left * np.log1p(-alarms)).sum())
         density = (
@@ -104,4 +110,4 @@ class SetModel:
             + (pseudo.false_yes * np.log(rates.alarms) + pseudo.false_no * np.log1p(-rates.alarms)).sum()
             + pseudo.rate * (np.log(rates.rate) + np.log1p(-rates.rate)).sum()
         )
-        return self.clamp(np.asarray(expit(odds))), cells + unsure + float(density)
+        return self.clamp(posterior), cells + unsure + float(density)

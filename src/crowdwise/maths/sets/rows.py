@@ -56,6 +56,11 @@ class SetRows:
         return csr_array((ones, (place, self.worker)), shape=(n, self.n_workers))
 
     @cached_property
+    def _turned(self) -> Any:
+        """The same by worker and place."""
+        return self._graph.T.tocsr()
+
+    @cached_property
     def _entries(self) -> tuple[I8, I8, F8 | None]:
         """Of every named class: its cell among tasks, its cell among workers, its weight."""
         row = np.repeat(np.arange(len(self.task)), np.diff(self.start))
@@ -85,7 +90,7 @@ class SetRows:
     @cached_property
     def offered(self) -> F8:
         """offered[worker, class]: how often they could have."""
-        return np.asarray(self._graph.T @ self._at_places(np.ones((self.n_tasks, self.n_classes))))
+        return np.asarray(self._turned @ self._at_places(np.ones((self.n_tasks, self.n_classes))))
 
     @cached_property
     def votes(self) -> F8:
@@ -110,15 +115,17 @@ class SetRows:
         more = np.log(hits) - np.log(alarms) - unsaid
         out = self._over_tasks(np.asarray(self._graph @ unsaid))
         task, worker, weight = self._entries
-        return out + self._table(task, more.ravel()[worker] * (1.0 if weight is None else weight), self.n_tasks)
+        named = more.ravel()[worker]
+        out += self._table(task, named if weight is None else named * weight, self.n_tasks)
+        return out
 
     def counts(self, posterior: F8) -> tuple[F8, F8]:
         """(named and true, offered and true), both [worker, class], expected under posterior[task, class]."""
         task, worker, weight = self._entries
         p = posterior.ravel()[task]
         named = self._table(worker, p if weight is None else p * weight, self.n_workers)
-        return named, np.asarray(self._graph.T @ self._at_places(posterior))
+        return named, np.asarray(self._turned @ self._at_places(posterior))
 
     def _table(self, cell: I8, weight: F8 | None, n: int) -> F8:
         flat = np.bincount(cell, weights=weight, minlength=n * self.n_classes)
-        return flat.astype(np.float64).reshape(n, self.n_classes)
+        return flat.astype(np.float64, copy=False).reshape(n, self.n_classes)

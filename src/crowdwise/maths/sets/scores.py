@@ -11,6 +11,8 @@ from dataclasses import dataclass
 import numpy as np
 import numpy.typing as npt
 
+from ..bootstrap import central, times_drawn
+
 F8 = npt.NDArray[np.float64]
 I1 = npt.NDArray[np.int8]
 Mask = npt.NDArray[np.bool_]
@@ -83,14 +85,9 @@ def _intervals(terms: dict[str, F8], parts: list[Mask], resamples: int, seed: in
     drawn: dict[str, list[F8]] = {}
     for lo in range(0, times, step):
         size = min(step, times - lo)
-        at = rng.integers(n, size=(size, n)) + np.arange(size)[:, None] * n
-        count = np.bincount(at.ravel(), minlength=size * n).reshape(size, n).astype(np.float64)
+        count = times_drawn(size, n, rng)
         sums = np.asarray(table @ count.T).T.reshape(size, 3, k).transpose(0, 2, 1)
         own = {**_f1(sums), **dict(zip(names, (means @ count.T) / n, strict=True))}
         for name, value in own.items():
             drawn.setdefault(name, []).append(value)
-    out = {}
-    for name, values in drawn.items():
-        low, high = np.quantile(np.concatenate(values), [0.025, 0.975])
-        out[name] = (float(low), float(high))
-    return out
+    return {name: central(np.concatenate(values), n, 0.95) for name, values in drawn.items()}

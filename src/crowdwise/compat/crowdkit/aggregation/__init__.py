@@ -11,6 +11,7 @@ from __future__ import annotations
 from . import base, utils
 from .binary_relevance import BinaryRelevance
 from .dawid_skene import DawidSkene, OneCoinDawidSkene
+from .embeddings import HRRASA, RASA, ClosestToAverage
 from .glad import GLAD
 from .kos import KOS
 from .mace import MACE
@@ -18,19 +19,26 @@ from .majority_vote import MajorityVote
 from .mmsr import MMSR
 from .pairwise import BradleyTerry, NoisyBradleyTerry
 from .skills import GoldMajorityVote, Wawa, ZeroBasedSkill
+from .texts import ROVER, TextHRRASA, TextRASA
 
 __all__ = [
     "GLAD",
+    "HRRASA",
     "KOS",
     "MACE",
     "MMSR",
+    "RASA",
+    "ROVER",
     "BinaryRelevance",
     "BradleyTerry",
+    "ClosestToAverage",
     "DawidSkene",
     "GoldMajorityVote",
     "MajorityVote",
     "NoisyBradleyTerry",
     "OneCoinDawidSkene",
+    "TextHRRASA",
+    "TextRASA",
     "Wawa",
     "ZeroBasedSkill",
     "base",

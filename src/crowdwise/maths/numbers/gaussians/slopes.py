@@ -80,7 +80,7 @@ class SlopeModel:
         return Seen(stats, state, self.n, self.strength), rows_bound(state, stats, self.n)
 
     def maximise(self, seen: Seen[Sloped]) -> Sloped:
-        """New slopes, biases, precisions and prior of y; without gold the scale is set anew."""
+        """New slopes, biases, precisions and prior of y; without gold the scale is set again."""
         state = step(seen.under, seen.stats, self.n, self.heard, self.strength)
         return state if self.taught else regauged(state, self.heard)
 

@@ -1,0 +1,139 @@
+"""python -m benchmarks.guarantee: promises against planted and real truth. Writes docs/benchmarks/guarantee.md."""
+
+from __future__ import annotations
+
+import argparse
+
+from .. import DOCS
+from ..markdown import figures, write_section
+from . import cascades, coverage, judges, peer, promise, refusal, saved, sets, speed
+
+PAGE = DOCS / "guarantee.md"
+HEAD = (
+    "# Guarantees: estimate, accept, label sets\n\nEvery figure here was printed by the command above its table. How "
+    "it works: [guarantees](../guarantee.md).\n"
+)
+
+
+def coverage_section() -> str:
+    header = [
+        "prevalence, TPR, TNR",
+        "double, these",
+        "double, new",
+        "PPI++, new",
+        "gold alone (Wilson)",
+        "width / PPI++",
+    ]
+    table = figures(header, coverage.coverage_rows())
+    more = figures(["", "coverage of every class", "width / gold alone"], coverage.many_classes_row())
+    ratings = figures(["", "regression estimator", "PPI++"], coverage.rating_rows())
+    return (
+        f"Coverage / mean width of 95 % intervals of a share, {coverage.TASKS:,} tasks, {coverage.RUNS:,} runs. "
+        "These: the share among these tasks; new: the probability behind them. PPI++ is ppi-python's estimator (see "
+        f"below). The last column is double, new, against PPI++.\n\n{table}\n\n{more}\n\n{ratings}"
+    )
+
+
+def peer_section() -> str:
+    return (
+        f'Largest difference over {peer.RUNS:,} random inputs between `method="ppi++"` and ppi-python 0.2.3 in its own '
+        f"environment.\n\n{figures(['figure', 'largest difference'], peer.peer_rows())}"
+    )
+
+
+def saved_section() -> str:
+    header = [
+        "set",
+        "random label: coverage (worst class)",
+        "labels saved",
+        "Dawid-Skene: coverage (worst class)",
+        "labels saved",
+    ]
+    return (
+        f"Shares of classes from {saved.GOLD} gold labels (the set's truth) and a verdict on every task: one random "
+        f"label of the crowd, or Dawid-Skene's. {saved.RUNS:,} draws of the gold. Labels saved: (width of the gold "
+        f"alone for the same tasks / width)², mean over draws and classes.\n\n{figures(header, saved.saved_rows())}"
+    )
+
+
+def refusal_section() -> str:
+    header = ["gold that is stated to be random", "refused", "95 % interval covers"]
+    return (
+        f"{refusal.TASKS:,} tasks, {refusal.GOLD} gold labels, {refusal.RUNS:,} runs. The test looks at verdicts, "
+        "confidences and labels per task (Holm, 1 %). It cannot see gold that was picked by what only people know: the "
+        f"last line. `crowdwise accept --draw` needs no test.\n\n{figures(header, refusal.refusal_rows())}"
+    )
+
+
+def promise_section() -> str:
+    header = ["tasks", "broken", "accepted", "naive: broken", "naive: accepted"]
+    planted = figures(header, promise.planted_rows())
+    real = figures(["set", "wrong in all", *header[1:]], promise.real_rows())
+    other = figures(["promise", "mean wrongly accepted", "above 5 %", "accepted"], promise.other_rows())
+    looks = figures(["eight looks while gold grows from 100 to 800", "broken"], promise.looks_rows())
+    return (
+        "`accept` at risk 10 %: share of runs in which more than the promised share of accepted, unchecked tasks is "
+        "wrong, and share of tasks accepted. Naive: the largest set with at most that share wrong in the gold.\n\n"
+        f"Planted, error 5 %, {promise.RUNS:,} runs.\n\n{planted}\n\nReal crowds, {promise.REAL_RUNS} draws of the "
+        f"gold; Dawid-Skene with smoothing 1, and the default method.\n\n{real}\n\nErrors among all tasks, planted "
+        f"(72 % acceptable).\n\n{other}\n\n{looks}"
+    )
+
+
+def judges_section() -> str:
+    header = ["judges_llmbar", "wrong in all", "broken", "accepted", "naive: broken", "naive: accepted"]
+    return (
+        f"25 language models judge 419 pairs; `accept` at risk 10 % after a fit that itself needs gold, {judges.RUNS} "
+        f"draws of both golds.\n\n{figures(header, judges.judge_rows())}"
+    )
+
+
+def sets_section() -> str:
+    header = ["set", "plain: coverage (worst class), size", "per class", "posterior's own 90 %"]
+    return (
+        f"Label sets at 90 %, Dawid-Skene's posterior, half of the truth (at most 1,000) as gold, {sets.RUNS} draws."
+        f"\n\n{figures(header, sets.set_rows())}"
+    )
+
+
+def cascade_section() -> str:
+    header = ["prices, errors, error asked for, gold", "cheap alone", "strong alone", "cascade", "broken"]
+    return (
+        "Cost a task of three ways to labels (prices of a cheap verdict, a strong verdict, a person's label); broken: "
+        f"share of {cascades.RUNS} runs in which the cheapest way broke its promise.\n\n"
+        f"{figures(header, cascades.cascade_rows())}"
+    )
+
+
+def speed_section() -> str:
+    return (
+        f"{speed.TASKS:,} verdicts, {speed.GOLD:,} gold labels, CPU seconds, best of three.\n\n"
+        f"{figures(['what', 'seconds'], speed.speed_rows())}"
+    )
+
+
+SECTIONS = {
+    "coverage": ("Intervals of a share", coverage_section),
+    "peer": ("The same as ppi-python", peer_section),
+    "saved": ("Labels saved on real crowds", saved_section),
+    "refusal": ("Gold that is no random sample", refusal_section),
+    "promise": ("Accepted tasks", promise_section),
+    "judges": ("Judges that are models", judges_section),
+    "sets": ("Label sets", sets_section),
+    "cascade": ("A cheap and a strong judge", cascade_section),
+    "speed": ("Speed", speed_section),
+}
+
+
+def main() -> None:
+    parser = argparse.ArgumentParser(description=__doc__)
+    parser.add_argument("sections", nargs="*", choices=[*SECTIONS, []], default=list(SECTIONS))
+    if not PAGE.is_file():
+        PAGE.write_text(HEAD, encoding="utf-8")
+    for name in parser.parse_args().sections:
+        title, make = SECTIONS[name]
+        write_section(PAGE, name, title, f"python -m benchmarks.guarantee {name}", make())
+
+
+if __name__ == "__main__":
+    main()

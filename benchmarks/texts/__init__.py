@@ -1,0 +1,1 @@
+"""Free texts: quality on the open sets and in planted crowds."""

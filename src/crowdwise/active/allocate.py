@@ -1,0 +1,47 @@
+"""How to spend a budget: votes go where one more brings most, in the steps in which they bring it."""
+
+from __future__ import annotations
+
+import numpy as np
+import numpy.typing as npt
+
+F8 = npt.NDArray[np.float64]
+I8 = npt.NDArray[np.int64]
+
+
+def steps(gain: F8, most: I8) -> tuple[I8, I8, F8]:
+    """(task, votes, gain per vote) of each worthwhile step, the best first.
+
+    gain[task, m - 1] is what m votes bring together, most[task] how many there can be. One vote may bring nothing where
+    two turn the label: a task's steps are those of the upper hull of its curve, so their gain per vote falls.
+    """
+    n, width = gain.shape
+    curve = np.concatenate([np.zeros((n, 1)), gain], axis=1)
+    curve[np.arange(width + 1) > np.minimum(most, width)[:, None]] = -np.inf
+    at, rows = np.zeros(n, np.int64), np.arange(n)
+    found: list[tuple[I8, I8, F8]] = []
+    for _ in range(width):
+        ahead = np.arange(width + 1) - at[rows][:, None]
+        slope = np.where(ahead > 0, (curve[rows] - curve[rows, at[rows]][:, None]) / np.maximum(ahead, 1), -np.inf)
+        to = slope.argmax(axis=1)
+        best = slope[np.arange(len(rows)), to]
+        good = best > 1e-12
+        rows, to, best = rows[good], to[good], best[good]
+        found.append((rows, to - at[rows], best))
+        at[rows] = to
+    task, votes, slope = (np.concatenate(column) for column in zip(*found, strict=True))
+    order = np.lexsort((task, -slope))
+    return task[order], votes[order], slope[order]
+
+
+def allocate(gain: F8, most: I8, budget: float) -> I8:
+    """votes[task] for a budget of so many votes."""
+    out = np.zeros(len(gain), np.int64)
+    task, votes, _ = steps(gain, most)
+    left = int(budget)
+    for t, m in zip(task.tolist(), votes.tolist(), strict=True):
+        if left <= 0:
+            break
+        out[t] += min(m, left)
+        left -= min(m, left)
+    return out

@@ -1,0 +1,136 @@
+"""Board: of every task what is believed, whether it is open, why not, and where it stands in the index."""
+
+from __future__ import annotations
+
+import numpy as np
+import numpy.typing as npt
+
+from ..maths.information import expected_gain
+from ..maths.temperature import best_temperature, soften
+from .levels import CLOSED, Levels, level_of
+from .online import OnlineModel
+from .rules import Policy
+from .stopping import CAP, GOLD, NOBODY, OPEN, REASONS, SURE, WORTH, Flips, Progress, Stopping
+
+F8 = npt.NDArray[np.float64]
+I8 = npt.NDArray[np.int64]
+
+# Gold tasks with answers from which they set the temperature.
+ENOUGH_GOLD = 20
+# A task in somebody's hand counts as half-answered.
+HALF = 0.5
+# Workers, the most often right first, whose information decides whether a task is worth another answer.
+_BEST = 32
+
+
+class Board:
+    """`believed[task, class]` is the model's cautious posterior at the temperature that gold asks for."""
+
+    def __init__(self, model: OnlineModel, policy: Policy, stop: Stopping, cost: float = 1.0) -> None:
+        self.model, self.policy, self.stop, self.cost = model, policy, stop, cost
+        self.levels, self.progress, self.flips = Levels(), Progress(), Flips(stop.window)
+        self.temperature = 1.0
+        self.believed = np.empty((0, model.n_classes))
+        self.busy, self.reason = np.empty(0, np.int64), np.empty(0, np.int8)
+        self.empty: set[int] = set()  # tasks that nobody is left for
+        self.renew()
+
+    def renew(self) -> list[tuple[int, str]]:
+        """Look at all tasks again, after a sweep; tasks that closed or opened, with the new reason."""
+        self._fit_temperature()
+        n = self.model.n_tasks
+        before = self.reason
+        self.busy = np.concatenate([self.busy, np.zeros(n - len(self.busy), np.int64)])
+        self.believed = soften(self.model.cautious(), self.temperature)
+        sure = self.believed.max(axis=1, initial=0.0)
+        self.reason = self._reasons(sure, self.model.chains.n[:n])
+        self.progress = Progress(n, float(sure.sum()), float((sure * (1 - sure)).sum()))
+        self.levels.fill(self._levels(np.arange(n)))
+        changed = np.flatnonzero(self.reason[: len(before)] != before)
+        return [(int(t), REASONS[self.reason[t]]) for t in changed]
+
+    def look(self, task: int) -> str:
+        """Look at one task again, after an answer or a lease; its reason to stop, "" while it is open."""
+        if task >= len(self.busy):
+            self._grow(task + 1)
+        row = self.model.cautious(task)[None]
+        if self.temperature != 1:
+            row = soften(row, self.temperature)
+        before = float(self.believed[task].max())
+        self.believed[task] = row[0]
+        self.progress.change(before, float(row.max()))
+        self.reason[task] = self._reasons(row.max(axis=1), self.model.chains.n[task : task + 1], task)[0]
+        self.levels.set(task, int(self._levels(np.array([task]))[0]))
+        return REASONS[self.reason[task]]
+
+    def relevel(self, task: int) -> None:
+        """A task went into somebody's hands, or came back."""
+        self.levels.set(task, int(self._levels(np.array([task]))[0]))
+
+    def ask_again(self) -> None:
+        """Somebody came, or came back: tasks that nobody was left for are looked at again."""
+        again, self.empty = self.empty, set()
+        for task in sorted(again):
+            self.look(task)
+
+    def priority(self, tasks: I8) -> F8:
+        """Between 0 and 1; half for each time that a task is in somebody's hands."""
+        own = self.policy.priority(self.believed[tasks], self.model.chains.n[tasks].astype(np.float64))
+        return np.asarray(own * HALF ** self.busy[tasks])
+
+    def label(self, task: int) -> int:
+        """The best class of a task."""
+        return int(self.believed[task].argmax())
+
+    # ---------------------------------------------------------------- inside
+    def _levels(self, tasks: I8) -> I8:
+        closed = self.reason[tasks] != 0
+        if self.stop.cap is not None:  # answers on their way count: the cap holds whatever order they come in
+            closed |= self.model.chains.n[tasks] + self.busy[tasks] >= self.stop.cap
+        return np.where(closed, CLOSED, level_of(self.priority(tasks)))
+
+    def _reasons(self, sure: F8, n: I8, first: int = 0) -> npt.NDArray[np.int8]:
+        """The reason of tasks first, first + 1, ..., as a number in REASONS."""
+        stop = self.stop
+        out = np.full(len(n), REASONS.index(OPEN), np.int8)
+        gone = [t for t in self.empty if t < len(n)] if len(n) > 1 else [0] * (first in self.empty)
+        out[gone] = REASONS.index(NOBODY)
+        if stop.value is not None:
+            worth = self._worth(first, len(n))
+            out[worth * stop.value < 1] = REASONS.index(WORTH)
+        if stop.cap is not None:
+            out[n >= stop.cap] = REASONS.index(CAP)
+        out[(sure >= stop.target) & (n >= stop.fewest)] = REASONS.index(SURE)
+        out[self.model.chains.gold[first : first + len(n)] >= 0] = REASONS.index(GOLD)
+        return out
+
+    def _worth(self, first: int, n: int) -> F8:
+        """The information per cost of the best worker for each task."""
+        chains, m = self.model.chains, self.model.n_workers
+        if not m:
+            return np.full(n, np.inf)
+        skill = (chains.right[:m] + 2) / (chains.seen[:m] + 3)
+        who = np.argsort(-skill, kind="stable")[:_BEST]
+        told: F8 = expected_gain(self.believed[first : first + n], self.model.theta(who))
+        return np.asarray(told.max(axis=1) / self.cost)
+
+    def _grow(self, n: int) -> None:
+        more = n - len(self.busy)
+        self.model.chains.grow(n, 0)
+        fresh = np.repeat(self.model.class_prior[None], more, axis=0)
+        self.believed = np.concatenate([self.believed, fresh])
+        self.busy = np.concatenate([self.busy, np.zeros(more, np.int64)])
+        self.reason = np.concatenate([self.reason, np.zeros(more, np.int8)])
+        for task in range(n - more, n):
+            self.progress.change(None, float(fresh[0].max()))
+            self.relevel(task)
+
+    def _fit_temperature(self) -> None:
+        """How much softer the posterior of gold tasks would have to be; never sharper."""
+        chains = self.model.chains
+        at = np.flatnonzero((chains.gold[: self.model.n_tasks] >= 0) & (chains.n[: self.model.n_tasks] > 0))
+        if len(at) < ENOUGH_GOLD:
+            return
+        blind = self.model.blind(at)
+        truth = np.eye(self.model.n_classes)[chains.gold[at]]
+        self.temperature = best_temperature(blind, truth, np.ones(len(at)), lowest=1.0)

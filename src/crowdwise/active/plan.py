@@ -1,0 +1,195 @@
+"""plan: which tasks deserve how many more votes, from whom, what that should bring and what it costs.
+
+What each task needs and what more votes of it would bring comes from `scoring.needs`, which the report and the
+sentences after a fit read too. A budget goes where a vote brings most (`allocate.steps`); of each task those are asked
+who would tell most about it per cost, by their confusions, as long as they have not answered it and have room. Where
+more votes of the same crowd cannot help, an expert is asked for, with the reason.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+import numpy.typing as npt
+import polars as pl
+
+from ..aggregate.registry import method as make
+from ..core.errors import DataError, ParameterError
+from ..core.result import Result
+from ..core.votes import Votes
+from ..kinds.classes.annotations import Annotations
+from ..scoring.needs import EXPERT, MOST, NOTHING, VOTE, Needs, gains, needs
+from ..scoring.tasks import contested
+from .allocate import steps
+from .asked import Askable, askable
+
+F8 = npt.NDArray[np.float64]
+EVERYBODY = "everybody who may be asked has answered it"
+
+
+@dataclass(frozen=True)
+class Plan:
+    """`tasks` has a row for each task that needs something, what to do first on top: task, label, confidence, n_labels,
+    todo ("vote", "expert"), votes, gain (what they add to the probability that the label is right), cost, ask (names),
+    why. `accuracy` is the expected share of right labels now and after the votes; `n_new` workers who may be asked have
+    not answered anything yet; `need` is what the plan was made from."""
+
+    tasks: pl.DataFrame
+    accuracy: tuple[float, float]
+    n_votes: int
+    cost: float
+    budget: float | None
+    n_tasks: int
+    n_new: int
+    need: Needs
+
+    @property
+    def n_vote(self) -> int:
+        """Tasks that get more votes."""
+        return int((self.tasks["votes"] > 0).sum())
+
+    @property
+    def n_expert(self) -> int:
+        """Tasks that more votes of this crowd would not settle."""
+        return int((self.tasks["todo"] == "expert").sum())
+
+    @property
+    def n_later(self) -> int:
+        """Tasks that more votes would help, for which the budget does not reach."""
+        return int(((self.tasks["todo"] == "vote") & (self.tasks["votes"] == 0)).sum())
+
+    def sentences(self) -> list[str]:
+        """What to do, for people."""
+        out = []
+        if self.n_votes:
+            before, after = self.accuracy
+            out.append(
+                f"{self.n_votes:,} more vote{'s' * (self.n_votes > 1)} on {self.n_vote:,} tasks for {self.cost:g}: "
+                f"about {before:.1%} of the labels are right now, about {after:.1%} should be then"
+            )
+        else:
+            out.append("no vote is worth asking for")
+        if self.n_later:
+            out.append(f"{self.n_later:,} more tasks would gain by votes; for these the budget does not reach")
+        if self.n_expert:
+            out.append(f"{self.n_expert:,} tasks need an expert: more votes of this crowd would not settle them")
+        if self.n_new:
+            out.append(f"{self.n_new:,} of the workers have not answered anything yet: they count as average ones")
+        if self.budget is not None and self.cost < self.budget and not self.n_later:
+            out.append(f"{self.budget - self.cost:g} of the budget of {self.budget:g} need not be spent")
+        return out
+
+    def to_table(self) -> pl.DataFrame:
+        """`tasks` with the names to ask in one text each, for files."""
+        return self.tasks.with_columns(pl.col("ask").list.eval(pl.element().cast(pl.String)).list.join("; "))
+
+    def to_dict(self) -> dict[str, Any]:
+        """For JSON."""
+        names = ("n_votes", "cost", "budget", "n_tasks", "n_vote", "n_expert", "n_later", "n_new")
+        now = {"accuracy_now": self.accuracy[0], "accuracy_then": self.accuracy[1]}
+        return {name: getattr(self, name) for name in names} | now | {"tasks": self.tasks.to_dicts()}
+
+
+def plan(votes: Votes[Any], *, budget: float | None = None, result: Result | None = None, **options: Any) -> Plan:
+    """What to ask next, for any kind that knows how (see `plan_classes`).
+
+    >>> import crowdwise as cw
+    >>> votes = cw.simulate.scenario("one_coin", tasks=50, labels=2).annotations
+    >>> cw.active.plan(votes, budget=10).n_votes
+    10
+    """
+    found: Plan = votes.kind.ask("plan", votes, budget=budget, result=result, **options)
+    return found
+
+
+def plan_classes(
+    votes: Annotations,
+    *,
+    budget: float | None = None,
+    result: Result | None = None,
+    workers: Sequence[Any] | None = None,
+    cost: float | Mapping[Any, float] = 1.0,
+    load: int | None = None,
+    gold: Any = None,
+) -> Plan:
+    """`budget` in the unit of `cost` (None: whatever settles the tasks); `workers` who may be asked (None: all who
+    answered; a new name counts as an average worker), `load` the most that one of them gets."""
+    if budget is not None and not (budget >= 0 and np.isfinite(budget)):
+        raise ParameterError(f"the budget must be 0 or more, got {budget}")
+    result = make(votes.kind.default).fit(votes, gold=gold) if result is None else result
+    if len(result.tasks) != votes.n_tasks:
+        raise DataError(f"the result of {result.method} is of other annotations; fit it on these votes")
+    need = needs(votes, result)
+    free = askable(votes, result, workers, cost, load)
+    gain = gains(votes, result, need)
+    given, names, spent = _spend(need, gain, free, votes, budget)
+    brings = np.where(given > 0, gain[np.arange(len(given)), np.clip(given, 1, MOST) - 1], 0.0)
+    table = _table(votes, result, need, free, given, brings, names, spent)
+    now = float(np.where(votes.labels_per_task > 0, result.confidence, result.class_prior.max(initial=0.0)).mean())
+    now = now if result.expected_accuracy is None else result.expected_accuracy[0]
+    rise = float(table["gain"].sum()) / max(votes.n_tasks, 1)
+    total = float(spent.sum())
+    then = min(now + rise, 1.0)
+    return Plan(table, (now, then), int(given.sum()), total, budget, votes.n_tasks, free.n_new, need)
+
+
+def _spend(
+    need: Needs, gain: F8, free: Askable, votes: Annotations, budget: float | None
+) -> tuple[npt.NDArray[np.int64], dict[int, list[Any]], F8]:
+    """Votes, names and cost of each task: step by step, the best first, while the budget lasts."""
+    n = votes.n_tasks
+    given, names, spent = np.zeros(n, np.int64), {}, np.zeros(n)  # type: ignore[var-annotated]
+    most = np.minimum(np.where(need.kind == EXPERT, 0, MOST), free.room)
+    if budget is None:  # what settles a task, no more
+        most = np.where(need.kind == VOTE, np.minimum(most, np.nan_to_num(need.votes, nan=0.0)), 0).astype(np.int64)
+    task, count, _ = steps(gain, most)
+    if budget is None:  # steps of no measurable gain included
+        task = np.concatenate([task, np.flatnonzero(most)])
+        count = np.concatenate([count, most[most > 0]])
+    left = np.inf if budget is None else budget
+    free.expect(float(count.sum()) if budget is None else budget / max(free.cheapest, 1e-12))
+    for t, m in zip(task.tolist(), count.tolist(), strict=True):
+        for worker, price in free.best(t, min(m, int(most[t] - given[t])), left):
+            names.setdefault(t, []).append(worker)
+            given[t] += 1
+            spent[t] += price
+            left -= price
+        if left < free.cheapest:
+            break
+    return given, names, spent
+
+
+def _table(
+    votes: Annotations,
+    result: Result,
+    need: Needs,
+    free: Askable,
+    given: npt.NDArray[np.int64],
+    gain: F8,
+    names: dict[int, list[Any]],
+    spent: F8,
+) -> pl.DataFrame:
+    stuck = (free.room == 0) & (need.kind == VOTE)
+    every = contested(votes, result, need=need).select("task", "why")
+    todo = np.where((need.kind == EXPERT) | stuck, "expert", "vote")
+    listed = (need.kind != NOTHING) | (given > 0)
+    order = np.lexsort((result.confidence, -gain / np.maximum(given, 1), todo == "expert"))
+    table = pl.DataFrame(
+        {
+            "task": result.tasks,
+            "label": result.classes.gather(result.labels),
+            "confidence": result.confidence,
+            "n_labels": votes.labels_per_task,
+            "todo": todo,
+            "votes": given,
+            "gain": gain,
+            "cost": spent,
+            "ask": pl.Series([names.get(t, []) for t in range(len(given))], dtype=pl.List(votes.workers.dtype)),
+        }
+    ).join(every, on="task", how="left", maintain_order="left")
+    why = np.where(stuck, EVERYBODY, table["why"].fill_null("").to_numpy())
+    table = table.with_columns(pl.Series("why", why.tolist(), dtype=pl.String))
+    return table.select(pl.all().gather(order[listed[order]]))

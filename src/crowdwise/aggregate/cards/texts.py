@@ -1,0 +1,20 @@
+"""Methods for free texts."""
+
+from __future__ import annotations
+
+from .card import Card, card
+
+TEXTS: dict[str, Card] = dict(
+    [
+        card("text_combined", "TextCombined", "texts", "a weighted vote by words, or the answer in the middle",
+             "this project, after Fiscus 1997 and Li & Fukumoto 2019", can="infer", takes="texts"),
+        card("medoid", "Medoid", "texts", "the answer nearest to the others, by any distance", "folklore", can="infer",
+             takes="texts"),
+        card("weighted_medoid", "WeightedMedoid", "texts", "the same, workers weighted by how near they usually are",
+             "Li & Fukumoto 2019, doi:10.18653/v1/D19-5904", can="infer", takes="texts"),
+        card("rover", "Rover", "texts", "answers aligned, and a vote on every word",
+             "Fiscus 1997, doi:10.1109/ASRU.1997.659110", can="infer", takes="texts"),
+        card("weighted_rover", "WeightedRover", "texts", "the same, workers weighted by how near they usually are",
+             "Fiscus 1997, doi:10.1109/ASRU.1997.659110, with weights", can="infer", takes="texts"),
+    ]
+)  # fmt: skip

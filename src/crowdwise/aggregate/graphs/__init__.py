@@ -1,0 +1,1 @@
+"""Methods for tasks with links between them."""

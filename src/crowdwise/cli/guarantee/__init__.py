@@ -1,0 +1,1 @@
+"""Commands about promises: estimate, accept, fair."""

@@ -1,0 +1,1 @@
+"""Commands of live labelling: what to ask next."""

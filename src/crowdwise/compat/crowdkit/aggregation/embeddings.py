@@ -1,0 +1,198 @@
+"""crowd-kit's aggregators of answers with embeddings: ClosestToAverage, RASA and HRRASA."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass, field
+from typing import Any
+
+import numpy as np
+import numpy.typing as npt
+import pandas as pd
+
+from ....kinds.texts.words import runs_of
+from ....maths.texts.crowd import pairs_within
+from ....maths.texts.runs import gleu
+from .base import InputError, MissingError
+
+F8 = npt.NDArray[np.float64]
+# Distances below this count as this: a worker who is always in the middle has a weight all the same.
+LEAST = 1e-5
+COLUMNS = ("task", "worker", "output", "embedding")
+
+
+def cosine_distance(embedding: Any, average: Any) -> float:
+    """1 - the cosine; infinite where one of the two is zero."""
+    size = float(np.linalg.norm(embedding) * np.linalg.norm(average))
+    return float("inf") if size == 0 else 1 - float(np.dot(embedding, average)) / size
+
+
+class Rows:
+    """Answers with embeddings as arrays, rows sorted by task (stably)."""
+
+    def __init__(self, data: Any, true_embeddings: Any = None) -> None:
+        for name in COLUMNS:
+            if name not in data.columns:
+                raise MissingError(f"the data have no column {name!r}; they have {', '.join(map(str, data.columns))}")
+        if true_embeddings is not None and not true_embeddings.index.is_unique:
+            raise InputError("true_embeddings has a task twice; one true embedding a task is supported")
+        self.frame = data[list(COLUMNS)].sort_values("task", kind="stable").reset_index(drop=True)
+        self.task, self.tasks = pd.factorize(self.frame["task"], sort=True)
+        self.worker, self.workers = pd.factorize(self.frame["worker"])
+        given = list(self.frame["embedding"])
+        self.x: F8 = np.array([np.asarray(e, dtype=np.float64).ravel() for e in given]).reshape(len(given), -1)
+        self.count = np.bincount(self.task, minlength=len(self.tasks))
+        self.known = {} if true_embeddings is None else dict(true_embeddings.items())
+
+    def averages(self, weight: F8) -> F8:
+        """Weighted means by task; what is known stands in their place."""
+        total = np.zeros((len(self.tasks), self.x.shape[1]))
+        np.add.at(total, self.task, weight[:, None] * self.x)
+        out = total / np.bincount(self.task, weights=weight, minlength=len(self.tasks))[:, None]
+        for i, name in enumerate(self.tasks):
+            if name in self.known:
+                out[i] = np.asarray(self.known[name], dtype=np.float64).ravel()
+        return np.asarray(out)
+
+    def by_task(self, averages: F8) -> Any:
+        """A Series of embeddings by task."""
+        return pd.Series(list(averages), index=pd.Index(self.tasks, name="task"))
+
+
+@dataclass(eq=False)
+class ClosestToAverage:
+    """Of a task's answers the one whose embedding is nearest to their mean, by a `distance` of two embeddings.
+
+    >>> import pandas as pd
+    >>> data = pd.DataFrame({"task": [1, 1, 1], "worker": [*"abc"], "output": ["x", "y", "z"],
+    ...                      "embedding": [np.array([1.0]), np.array([2.0]), np.array([6.0])]})
+    >>> ClosestToAverage(lambda a, b: abs(float(a[0] - b[0]))).fit_predict(data)["output"].to_dict()
+    {1: 'y'}
+    """
+
+    distance: Callable[[Any, Any], float]
+    embeddings_and_outputs_: Any = field(init=False, repr=False)
+    scores_: Any = field(init=False, repr=False)
+
+    def fit(self, data: Any, aggregated_embeddings: Any = None, true_embeddings: Any = None) -> ClosestToAverage:
+        """`data` with task, worker, output, embedding."""
+        rows = Rows(data, true_embeddings)
+        mean = rows.averages(np.ones(len(rows.task)))
+        if aggregated_embeddings is not None:
+            mean = np.stack([np.asarray(aggregated_embeddings[name]).ravel() for name in rows.tasks])
+        score = [self.distance(e, mean[t]) for e, t in zip(rows.frame["embedding"], rows.task, strict=True)]
+        scores = rows.frame.assign(score=score)[["task", "output", "score", "embedding"]]
+        best = scores.groupby("task")["score"].idxmin()
+        self.scores_ = scores.set_index("task")
+        self.embeddings_and_outputs_ = scores.loc[best, ["task", "output", "embedding"]].set_index("task")
+        return self
+
+    def fit_predict_scores(self, data: Any, aggregated_embeddings: Any = None) -> Any:
+        """scores_ of the data."""
+        return self.fit(data, aggregated_embeddings).scores_
+
+    def fit_predict(self, data: Any, aggregated_embeddings: Any = None) -> Any:
+        """embeddings_and_outputs_ of the data."""
+        return self.fit(data, aggregated_embeddings).embeddings_and_outputs_
+
+
+@dataclass(eq=False)
+class RASA:
+    """Reliability aware sequence aggregation: workers weigh chi²(1 - alpha/2, answers) / their squared distances from
+    the weighted means, in rounds; the answer nearest to its task's mean (by cosine) is chosen."""
+
+    n_iter: int = 100
+    tol: float = 1e-9
+    alpha: float = 0.05
+    loss_history_: list[float] = field(init=False, default_factory=list, repr=False)
+    skills_: Any = field(init=False, repr=False)
+    prior_skills_: Any = field(init=False, repr=False)
+    aggregated_embeddings_: Any = field(init=False, repr=False)
+    scores_: Any = field(init=False, repr=False)
+    embeddings_and_outputs_: Any = field(init=False, repr=False)
+
+    def fit(self, data: Any, true_embeddings: Any = None) -> Any:
+        """`data` with task, worker, output, embedding; `true_embeddings` a Series by task."""
+        rows = Rows(data, true_embeddings)
+        self._fit(rows, self._local(rows))
+        return self
+
+    def _local(self, rows: Rows) -> F8:
+        """How far each answer goes with the others of its task: all alike here."""
+        return np.ones(len(rows.task))
+
+    def _fit(self, rows: Rows, local: F8) -> None:
+        from scipy.stats import chi2
+
+        n = np.bincount(rows.worker, minlength=len(rows.workers))
+        prior = chi2.isf(self.alpha / 2, n)
+        skill, last, self.loss_history_ = np.ones(len(n)), None, []
+        mean = rows.averages(skill[rows.worker] * local)
+        for _ in range(self.n_iter):
+            mean = rows.averages(skill[rows.worker] * local)
+            off = ((rows.x - mean[rows.task]) ** 2).sum(axis=1) / local
+            skill = prior / np.maximum(np.bincount(rows.worker, weights=off, minlength=len(n)), LEAST)
+            if last is not None:
+                self.loss_history_.append(float(((mean - last) ** 2).sum() / (mean**2).sum()))
+                if self.loss_history_[-1] < self.tol:
+                    break
+            last = mean
+        index = pd.Index(rows.workers, name="worker")
+        self.prior_skills_, self.skills_ = pd.Series(prior, index=index), pd.Series(skill, index=index)
+        self.aggregated_embeddings_ = rows.by_task(mean)
+
+    def _apply(self, data: Any, true_embeddings: Any = None) -> Any:
+        chosen = ClosestToAverage(cosine_distance).fit(data, self.aggregated_embeddings_, true_embeddings)
+        self.scores_, self.embeddings_and_outputs_ = chosen.scores_, chosen.embeddings_and_outputs_
+        return self
+
+    def fit_predict_scores(self, data: Any, true_embeddings: Any = None) -> Any:
+        """scores_ of the data."""
+        return self.fit(data, true_embeddings)._apply(data, true_embeddings).scores_
+
+    def fit_predict(self, data: Any, true_embeddings: Any = None) -> Any:
+        """embeddings_and_outputs_ of the data."""
+        return self.fit(data, true_embeddings)._apply(data, true_embeddings).embeddings_and_outputs_
+
+
+@dataclass(eq=False)
+class HRRASA(RASA):
+    """RASA in which every answer also weighs by how far it goes with the others of its task: `lambda_emb` of the
+    likeness of embeddings and `lambda_out` of the outputs (GLEU, or what `output_similarity(a, [[words of b]])` says).
+
+    Unlike crowd-kit, which hands the second output over uncut, so that its GLEU compares words with letters.
+    """
+
+    lambda_emb: float = 0.5
+    lambda_out: float = 0.5
+    calculate_ranks: bool = False
+    output_similarity: Callable[[str, list[list[str]]], float] | None = None
+    ranks_: Any = field(init=False, repr=False)
+
+    def _local(self, rows: Rows) -> F8:
+        offsets = np.concatenate([[0], np.cumsum(rows.count)]).astype(np.int64)
+        i, j = pairs_within(offsets)
+        size = (rows.x**2).sum(axis=1)
+        near = np.exp(-((rows.x[i] - rows.x[j]) ** 2).sum(axis=1) / np.maximum(size[i] * size[j], 1e-300))
+        texts = [str(text) for text in rows.frame["output"]]
+        if self.output_similarity is None:
+            same = gleu(runs_of([text.split() for text in texts]), i, j)
+        else:
+            pairs = zip(i.tolist(), j.tolist(), strict=True)
+            same = np.array([self.output_similarity(texts[a], [texts[b].split()]) for a, b in pairs])
+        both = np.bincount(i, weights=self.lambda_emb * near + self.lambda_out * same, minlength=len(texts))
+        alone = rows.count[rows.task] < 2
+        return np.asarray(np.where(alone, 1.0, both / np.maximum(rows.count[rows.task] - 1, 1)))
+
+    def fit(self, data: Any, true_embeddings: Any = None) -> Any:
+        """See RASA; with `calculate_ranks` the table ranks_ of task, output, rank too."""
+        rows = Rows(data, true_embeddings)
+        local = np.maximum(self._local(rows), 1e-12)
+        self._fit(rows, local)
+        if self.calculate_ranks:
+            mean = np.stack(list(self.aggregated_embeddings_))[rows.task]
+            off = np.maximum(((rows.x - mean) ** 2).sum(axis=1), LEAST)
+            norms = np.maximum((rows.x**2).sum(axis=1) * (mean**2).sum(axis=1), 1e-300)
+            rank = self.skills_.to_numpy()[rows.worker] * np.exp(-off / norms) + local
+            self.ranks_ = rows.frame[["task", "output"]].assign(rank=rank)
+        return self

@@ -1,0 +1,126 @@
+"""crowd-kit's aggregators of texts: ROVER, TextRASA and TextHRRASA."""
+
+from __future__ import annotations
+
+import itertools
+from collections.abc import Callable
+from dataclasses import dataclass, field
+from typing import Any
+
+import numpy as np
+import pandas as pd
+
+from ....maths.texts.crowd import voted_words
+from ....maths.texts.runs import Runs
+from .base import MissingError
+from .embeddings import HRRASA, RASA
+
+
+def _columns(data: Any, *names: str) -> Any:
+    for name in names:
+        if name not in data.columns:
+            raise MissingError(f"the data have no column {name!r}; they have {', '.join(map(str, data.columns))}")
+    return data[list(names)]
+
+
+@dataclass(eq=False)
+class ROVER:
+    """Texts aligned word by word in the order of the rows, and a vote on every place; `tokenizer` cuts a text,
+    `detokenizer` puts words together. A tie goes to the longer word, then to the later one in the alphabet.
+
+    >>> import pandas as pd
+    >>> data = pd.DataFrame({"task": [1, 1, 1], "worker": [*"abc"], "text": ["a b c", "a x c", "a b c d"]})
+    >>> ROVER(str.split, " ".join).fit_predict(data).to_dict()
+    {1: 'a b c'}
+    """
+
+    tokenizer: Callable[[str], list[str]]
+    detokenizer: Callable[[list[str]], str]
+    silent: bool = True
+    texts_: Any = field(init=False, repr=False)
+
+    def fit(self, data: Any) -> ROVER:
+        """`data` with task, worker, text."""
+        rows = _columns(data, "task", "worker", "text").sort_values("task", kind="stable").reset_index(drop=True)
+        task, names = pd.factorize(rows["task"], sort=True)
+        parts = [list(self.tokenizer(text)) for text in rows["text"]]
+        words = sorted({word for part in parts for word in part}, key=lambda word: (len(word), word))
+        code = {word: i for i, word in enumerate(words)}
+        size = np.array([len(part) for part in parts], dtype=np.int64)
+        flat = np.array([code[word] for part in parts for word in part], dtype=np.int64)
+        runs = Runs(np.concatenate([[0], np.cumsum(size)]).astype(np.int64), flat)
+        offsets = np.concatenate([[0], np.cumsum(np.bincount(task, minlength=len(names)))]).astype(np.int64)
+        order = np.arange(len(parts))
+        at, row, place, _ = voted_words(offsets, order, runs, np.ones(len(parts)), plain=True)
+        said = [parts[r][p] for r, p in zip(row.tolist(), place.tolist(), strict=True)]
+        ends = at.tolist()
+        texts = [self.detokenizer([w for w in said[a:b] if w]) for a, b in itertools.pairwise(ends)]
+        self.texts_ = pd.Series(texts, index=pd.Index(names, name="task"), name="agg_text", dtype=object)
+        return self
+
+    def fit_predict(self, data: Any) -> Any:
+        """texts_ of the data."""
+        return self.fit(data).texts_
+
+
+class _Encoded:
+    """Texts with embeddings by an `encoder`, for an aggregator of embeddings; its attributes are lent."""
+
+    texts_: Any
+
+    def __init__(self, encoder: Callable[[str], Any], inner: RASA) -> None:
+        self.encoder, self._inner = encoder, inner
+
+    def __getattr__(self, name: str) -> Any:
+        if name.startswith("__") or name in ("_inner", "encoder"):
+            raise AttributeError(name)
+        return getattr(self._inner, name)
+
+    def fit(self, data: Any, true_objects: Any = None) -> Any:
+        """`data` with task, worker, text; `true_objects` a Series of known texts by task."""
+        self._inner.fit(self._data(data), self._known(true_objects))
+        return self
+
+    def fit_predict_scores(self, data: Any, true_objects: Any = None) -> Any:
+        """Distances of all answers from their task's mean."""
+        return self._inner.fit_predict_scores(self._data(data), self._known(true_objects))
+
+    def fit_predict(self, data: Any, true_objects: Any = None) -> Any:
+        """texts_: a Series by task."""
+        found = self._inner.fit_predict(self._data(data), self._known(true_objects))
+        self.texts_ = found["output"].rename("agg_text")
+        return self.texts_
+
+    def _data(self, data: Any) -> Any:
+        frame = _columns(data, "task", "worker", "text").rename(columns={"text": "output"})
+        return frame.assign(embedding=[np.asarray(self.encoder(text)) for text in frame["output"]])
+
+    def _known(self, true_objects: Any) -> Any:
+        return None if true_objects is None else true_objects.apply(self.encoder)
+
+
+class TextRASA(_Encoded):
+    """RASA on the embeddings that `encoder` makes of texts."""
+
+    def __init__(
+        self, encoder: Callable[[str], Any], n_iter: int = 100, tol: float = 1e-5, alpha: float = 0.05
+    ) -> None:
+        super().__init__(encoder, RASA(n_iter, tol, alpha))
+
+
+class TextHRRASA(_Encoded):
+    """HRRASA on the embeddings that `encoder` makes of texts."""
+
+    def __init__(
+        self,
+        encoder: Callable[[str], Any],
+        n_iter: int = 100,
+        tol: float = 1e-5,
+        lambda_emb: float = 0.5,
+        lambda_out: float = 0.5,
+        alpha: float = 0.05,
+        calculate_ranks: bool = False,
+        output_similarity: Callable[[str, list[list[str]]], float] | None = None,
+    ) -> None:
+        inner = HRRASA(n_iter, tol, alpha, lambda_emb, lambda_out, calculate_ranks, output_similarity)
+        super().__init__(encoder, inner)

@@ -1,0 +1,95 @@
+"""Spans in the formats of tools that mark text: doccano, Prodigy, Argilla, CoNLL columns."""
+
+from __future__ import annotations
+
+import json
+import re
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+import polars as pl
+
+from ...core.errors import DataError
+from ...core.side_tables import column_by
+from ..csv.cells import to_csv
+from ..spans.marks import tags_of_spans
+from .rows import Row, by_task
+
+if TYPE_CHECKING:
+    from ..reading import Reading
+
+_TOKEN = re.compile(r"\S+")
+
+
+def texts_of(reading: Reading) -> dict[str, str]:
+    """task -> its text, where it is known."""
+    votes = reading.annotations
+    column = column_by(votes.about_tasks, "text", votes.tasks)
+    if column is None:
+        return {}
+    names = votes.tasks.cast(pl.String).to_list()
+    return {name: str(text) for name, text in zip(names, column.to_list(), strict=True) if text is not None}
+
+
+def doccano_example(row: Row, text: str | None) -> dict[str, Any]:
+    """An example of sequence labelling."""
+    marks = [[mark[0], mark[1], mark[2] if len(mark) > 2 else ""] for mark in json.loads(row["label"])]
+    return {"id": row["task"], "text": row["task"] if text is None else text, "label": marks}
+
+
+def prodigy_example(row: Row, text: str | None) -> dict[str, Any]:
+    """An example of ner_manual."""
+    spans = [{"start": m[0], "end": m[1], "label": m[2] if len(m) > 2 else ""} for m in json.loads(row["label"])]
+    return {
+        "text": row["task"] if text is None else text,
+        "_input_hash": row["task"],
+        "_annotator_id": row["worker"],
+        "_view_id": "ner_manual",
+        "spans": spans,
+        "answer": "accept",
+        "_timestamp": row["time"],
+    }
+
+
+def argilla_value(label: str) -> list[dict[str, Any]]:
+    """A response to a question about spans."""
+    return [{"start": m[0], "end": m[1], "label": m[2] if len(m) > 2 else ""} for m in json.loads(label)]
+
+
+def write_tokens(reading: Reading, path: Path) -> tuple[str, ...]:
+    """A row a token: task, worker, token (its number from 0), tag, word."""
+    texts = texts_of(reading)
+    rows: list[tuple[str, str, int, str, str]] = []
+    for task, found in by_task(reading.annotations):
+        tokens = _tokens_of(task, texts)
+        for row in found:
+            tags = tags_of_spans(json.loads(row["label"]), tokens)
+            rows += [(task, row["worker"], i, tag, texts[task][a:b])
+                     for i, (tag, (a, b)) in enumerate(zip(tags, tokens, strict=True))]  # fmt: skip
+    to_csv(pl.DataFrame(rows, schema=["task", "worker", "token", "tag", "word"], orient="row"), path)
+    return ("spans are cut to tokens, blanks of the texts become one blank, and times have no place in this table",)
+
+
+def _tokens_of(task: str, texts: dict[str, str]) -> list[tuple[int, int]]:
+    if task not in texts:
+        raise DataError(f"the text of task {task!r} is not known, so it has no tokens; give --about-tasks FILE")
+    return [(m.start(), m.end()) for m in _TOKEN.finditer(texts[task])]
+
+
+def write_conll(reading: Reading, path: Path) -> tuple[str, ...]:
+    """A token a line, a column a worker; tokens are what stands between blanks."""
+    votes, texts = reading.annotations, texts_of(reading)
+    workers = votes.workers.cast(pl.String).to_list()
+    if any(re.search(r"\s", worker) for worker in workers):
+        raise DataError("a worker's name holds a blank, which parts the columns of CoNLL; choose another format")
+    with path.open("w", encoding="utf-8") as file:
+        file.write("\t".join(["token", *workers]) + "\n")
+        for task, found in by_task(votes):
+            tokens = _tokens_of(task, texts)
+            columns = {row["worker"]: tags_of_spans(json.loads(row["label"]), tokens) for row in found}
+            file.write(f"# id = {task}\n")
+            for i, (a, b) in enumerate(tokens):
+                tags = [columns[worker][i] if worker in columns else "?" for worker in workers]
+                file.write("\t".join([texts[task][a:b], *tags]) + "\n")
+            file.write("\n")
+    return ("spans are cut to tokens, blanks of the texts become one blank, and times have no place in CoNLL columns",)

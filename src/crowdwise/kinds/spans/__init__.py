@@ -1,0 +1,1 @@
+"""Answers that mark spans of a text."""

@@ -1,0 +1,1 @@
+"""Fairness between groups of tasks and of raters: gaps, tests, and linear programmes that close them; arrays only."""

@@ -1,0 +1,1 @@
+"""Maths of free texts: how far two are apart, and what a crowd of them says together."""

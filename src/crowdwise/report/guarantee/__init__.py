@@ -1,0 +1,1 @@
+"""Sections about promises: figures with intervals, accepted tasks, fairness."""

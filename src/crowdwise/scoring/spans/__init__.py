@@ -1,0 +1,1 @@
+"""Spans: how good they are, and how they are shown."""

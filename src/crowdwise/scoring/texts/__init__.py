@@ -1,0 +1,1 @@
+"""Texts: how good they are, and how they are shown."""

@@ -1,0 +1,165 @@
+"""Plans: votes go where they bring most, within the budget; what votes cannot settle needs an expert."""
+
+from __future__ import annotations
+
+import json
+
+import numpy as np
+import polars as pl
+import pytest
+
+import crowdwise as cw
+from crowdwise.active import plan
+from crowdwise.active.allocate import allocate, steps
+from crowdwise.scoring.ahead import drift, gain_ahead
+
+from ..conftest import planted
+
+
+def test_the_budget_goes_where_a_vote_brings_most():
+    gain = np.array([[0.1, 0.15, 0.16], [0.0, 0.3, 0.3], [0.0, 0.0, 0.0], [0.04, 0.06, 0.07]])
+    most = np.array([3, 3, 3, 1])
+    task, votes, slope = steps(gain, most)
+    assert task.tolist() == [1, 0, 0, 3, 0]
+    assert votes.tolist() == [2, 1, 1, 1, 1]
+    assert (np.diff(slope) <= 1e-12).all()
+    assert allocate(gain, most, 3).tolist() == [1, 2, 0, 0]
+    assert allocate(gain, most, 0).tolist() == [0] * 4
+    assert allocate(gain, most, 99).tolist() == [3, 2, 0, 1]
+    assert allocate(gain, np.zeros(4, int), 99).tolist() == [0] * 4
+
+
+def test_what_votes_bring_is_what_drawing_them_shows():
+    """Workers who are right 7 times in 10; the gain of 1, 3 and 8 votes on even and leaning tasks, by simulation."""
+    table = np.array([[[0.7, 0.3], [0.3, 0.7]]])
+    q = np.array([[0.5, 0.5], [0.8, 0.2], [0.95, 0.05]])
+    found = gain_ahead(q, np.zeros(3), table, np.ones(1), 10)
+    rng = np.random.default_rng(0)
+    for m in (1, 3, 8):
+        for row, expected in zip(q, found[:, m - 1], strict=True):
+            first = rng.random(40_000) < row[0]
+            up = rng.binomial(m, np.where(first, 0.7, 0.3))
+            odds = np.log(row[0] / row[1]) + (2 * up - m) * np.log(7 / 3)
+            said = np.where(np.abs(odds) < 1e-9, rng.random(len(odds)) < 0.5, odds > 0)
+            assert expected == pytest.approx((said == first).mean() - row[0], abs=0.05)
+    assert (np.diff(found, axis=1) >= 0).all()
+    assert (gain_ahead(q, np.full(3, 40.0), table, np.ones(1), 10)[:, 3] < 0.5 * found[:, 3] + 1e-9).all()
+    mean, spread = drift(table, np.ones(1))
+    assert mean[0, 1] == pytest.approx(0.4 * np.log(7 / 3))
+    assert spread[0, 1] == pytest.approx(0.84 * np.log(7 / 3) ** 2)
+
+
+def test_a_plan_keeps_to_budget_cost_load_and_workers():
+    votes, _, skill = planted(n=200, m=12, k=3, labels=3, seed=1)
+    made = plan(votes, budget=60)
+    assert made.n_votes == 60 == made.tasks["votes"].sum()
+    assert made.cost == 60
+    assert made.accuracy[1] > made.accuracy[0]
+    for row in made.tasks.filter(pl.col("votes") > 0).to_dicts():
+        assert len(row["ask"]) == row["votes"] == len(set(row["ask"]))
+        here = votes.worker[votes.task_offsets[row["task"]] : votes.task_offsets[row["task"] + 1]]
+        assert not set(row["ask"]) & set(here.tolist())
+    asked = made.tasks["ask"].explode().drop_nulls().to_numpy()
+    assert skill[asked].mean() > skill.mean()
+    assert np.bincount(asked).max() <= np.ceil(3 * 60 / 12)
+    few = plan(votes, budget=60, workers=[0, 1, "2"], load=4)
+    assert set(few.tasks["ask"].explode().drop_nulls().to_list()) <= {0, 1, 2}
+    assert few.n_votes <= 12
+    cheap = plan(votes, budget=10.0, cost={w: 0.5 if w < 6 else 5.0 for w in range(12)})
+    assert cheap.cost <= 10.0
+    assert (np.array(cheap.tasks["ask"].explode().drop_nulls().to_list()) < 6).mean() > 0.9
+    nothing = plan(votes, budget=0)
+    assert nothing.n_votes == 0
+    assert nothing.sentences()[0] == "no vote is worth asking for"
+    with pytest.raises(cw.DataError, match="the list has others: ann"):
+        plan(votes, workers=["ann"])
+    new = plan(votes, budget=5, workers=[77])
+    assert new.n_new == 1
+    assert any("1 of the workers have not answered anything yet" in line for line in new.sentences())
+    assert set(new.tasks["ask"].explode().drop_nulls().to_list()) == {77}
+
+
+def test_without_a_budget_every_doubtful_task_gets_what_settles_it():
+    votes, _, _ = planted(n=150, m=40, k=3, labels=3, seed=1)
+    made = plan(votes, load=1000)
+    wanted = made.tasks.filter(pl.col("todo") == "vote")
+    assert made.need.n_vote == len(wanted)
+    assert (wanted["votes"] > 0).all()
+    assert made.n_later == 0
+
+
+def test_where_everybody_has_answered_an_expert_is_asked_for():
+    rng = np.random.default_rng(0)
+    rows = [(t, w, int((t % 2) ^ (rng.random() < 0.25))) for t in range(200) for w in range(4)]
+    task, worker, label = zip(*rows, strict=True)
+    votes = cw.Annotations.from_arrays(task, worker, label)
+    made = plan(votes, budget=100)
+    assert made.n_votes == 0
+    assert made.n_expert == made.need.n_vote + made.need.n_expert > 0
+    assert "everybody who may be asked has answered it" in made.tasks["why"].to_list()
+
+
+def test_degenerate_votes():
+    one = cw.Annotations.from_arrays(["t"], ["w"], ["c"], tasks=["t", "u"])
+    assert plan(one, budget=5).n_votes <= 1
+    split = cw.Annotations.from_arrays(["t", "t"], ["v", "w"], ["a", "b"])
+    assert plan(split, budget=5).n_votes == 0
+    for wrong in ({"budget": -1}, {"budget": float("nan")}, {"workers": []}, {"load": 0}, {"cost": 0.0}, {"cost": {}}):
+        with pytest.raises(cw.CrowdwiseError):
+            plan(split, **wrong)
+    numbers = cw.number_votes([1, 1], ["a", "b"], [1.0, 2.0])
+    with pytest.raises(cw.CrowdwiseError, match="plan does not know numbers"):
+        plan(numbers)
+
+
+def test_the_command(crowdwise_cli, tmp_path):
+    votes, _, _ = planted(n=80, m=12, k=3, labels=3, seed=1)
+    votes.to_frame().write_csv(tmp_path / "votes.csv")
+    code, out, err = crowdwise_cli("next", tmp_path / "votes.csv", "--budget", "15", "-o", tmp_path / "plan.csv")
+    assert code == 0
+    assert "15 more votes on" in err
+    assert "Ask for votes" in out
+    table = pl.read_csv(tmp_path / "plan.csv")
+    assert table["votes"].sum() == 15
+    code, _, err = crowdwise_cli("next", tmp_path / "votes.csv", "-o", tmp_path / "plan.csv")
+    assert code == 2
+    assert "exists" in err
+    (tmp_path / "crew.csv").write_text("worker,cost\n1,0.5\n2,2\n3,1\n")
+    crew = tmp_path / "crew.csv"
+    code, out, _ = crowdwise_cli(
+        "next", tmp_path / "votes.csv", "--budget", "4", "--workers", crew, "--cost", crew, "--json"
+    )
+    found = json.loads(out)
+    assert code == 0
+    assert found["cost"] <= 4
+    assert {w for task in found["tasks"] for w in task["ask"]} <= {"1", "2", "3"}
+    assert crowdwise_cli("aggregate", tmp_path / "votes.csv", "-o", tmp_path / "run")[0] == 0
+    assert crowdwise_cli("next", tmp_path / "run", "--budget", "3")[0] == 0
+
+
+@pytest.mark.parametrize(
+    ("options", "said"),
+    [
+        (["--budget", "-3"], "the budget must be 0 or more"),
+        (["--cost", "nowhere.csv"], "there is no such file"),
+        (["--workers", ","], "--workers names nobody"),
+        (["--load", "0"], "load must be at least 1"),
+        (["--cost", "0"], "the cost of a vote must be above 0"),
+    ],
+)
+def test_the_command_refuses_in_one_line(crowdwise_cli, tmp_path, options, said):
+    votes, _, _ = planted(n=20, m=5, k=2, labels=3)
+    votes.to_frame().write_csv(tmp_path / "votes.csv")
+    code, _, err = crowdwise_cli("next", tmp_path / "votes.csv", *options)
+    assert code == 2
+    assert said in err
+    assert err.count("\n") == 1
+
+
+@pytest.mark.data
+def test_thirty_nine_votes_and_still_torn_is_a_case_for_an_expert():
+    votes = cw.datasets.load("bluebird").annotations
+    made = plan(votes, budget=500)
+    assert made.n_votes == 0
+    assert made.n_expert > 20
+    assert any("39 labels" in why for why in made.tasks["why"])
