@@ -10,6 +10,8 @@ from dataclasses import dataclass
 import numpy as np
 import numpy.typing as npt
 
+from ..bootstrap import central
+
 F8 = npt.NDArray[np.float64]
 I8 = npt.NDArray[np.int64]
 # Items of a group that are resampled at most.
@@ -52,7 +54,7 @@ def concordance(score: F8, truth: F8, group: I8, resamples: int = 0, seed: int =
     tau, right = _read(sums[None])
     ends = [(NOTHING, NOTHING)] * 2
     if resamples:
-        ends = [_ends(each) for each in _read(draws)]
+        ends = [_ends(each, len(order)) for each in _read(draws)]
     return Concordance((float(tau[0]), *ends[0]), _mean_rho(rhos), (float(right[0]), *ends[1]), int(sums[1] / 2))
 
 
@@ -69,11 +71,9 @@ def _read(sums: F8) -> tuple[F8, F8]:
         return sums[:, 0] / np.sqrt(sums[:, 1] * sums[:, 2]), sums[:, 3] / sums[:, 1]
 
 
-def _ends(draws: F8) -> tuple[float, float]:
+def _ends(draws: F8, n: int) -> tuple[float, float]:
     known = draws[np.isfinite(draws)]
-    return (
-        (NOTHING, NOTHING) if len(known) < 20 else (float(np.quantile(known, 0.025)), float(np.quantile(known, 0.975)))
-    )
+    return (NOTHING, NOTHING) if len(known) < 20 else central(known, n, 0.95)
 
 
 def _spearman(score: F8, truth: F8) -> float:

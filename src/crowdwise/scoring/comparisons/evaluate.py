@@ -15,6 +15,7 @@ from ...core.result import Result
 from ...core.truth import truth_table
 from ...core.vocabulary import lookup, quote
 from ...kinds.comparisons.estimate import ComparisonEstimate
+from ...maths.bootstrap import central
 from ...maths.comparisons.concordance import concordance
 from ..evaluate import ALL_GOLD, among
 from ..scored import Scored, Table
@@ -165,7 +166,7 @@ def _mean(values: F8, resamples: int, seed: int) -> Ends:
         return mean, float("nan"), float("nan")
     rng = np.random.default_rng(seed)
     draws = [values[rng.integers(0, len(values), len(values))].mean() for _ in range(min(resamples, 1000))]
-    return mean, float(np.quantile(draws, 0.025)), float(np.quantile(draws, 0.975))
+    return mean, *central(np.array(draws), len(values), 0.95)
 
 
 def _floats(values: pl.Series) -> F8:

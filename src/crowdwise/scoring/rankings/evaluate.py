@@ -14,6 +14,7 @@ from ...core.errors import DataError
 from ...core.result import Result
 from ...core.vocabulary import lookup
 from ...kinds.rankings.parsing import Groups, parse
+from ...maths.bootstrap import central
 from ...maths.comparisons.concordance import concordance
 from ..evaluate import ALL_GOLD, among
 from ..scored import Scored, Table
@@ -162,4 +163,4 @@ def _mean(values: F8, resamples: int, seed: int, within: Ends | None) -> Ends:
         return (mean, nothing, nothing) if within is None else (mean, within[1], within[2])
     rng = np.random.default_rng(seed)
     draws = values[rng.integers(0, len(values), (min(resamples, 2000), len(values)))].mean(axis=1)
-    return mean, float(np.quantile(draws, 0.025)), float(np.quantile(draws, 0.975))
+    return mean, *central(draws, len(values), 0.95)
