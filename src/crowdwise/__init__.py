@@ -32,6 +32,8 @@ _HOMES = {
     "neighbour_links": "aggregate.graphs.links",
     "span_votes": "kinds.spans.votes",
     "text_votes": "kinds.texts.votes",
+    "comparison_votes": "kinds.comparisons.votes",
+    "ranking_votes": "kinds.rankings.votes",
     "Result": "core.result",
     "Ledger": "core.ledger",
     "read": "io.read",
@@ -75,6 +77,14 @@ if TYPE_CHECKING:
     from .aggregate.boxes.box_clusters import BoxClusters
     from .aggregate.boxes.box_hungarian import BoxHungarian
     from .aggregate.boxes.box_mean import BoxMean
+    from .aggregate.comparisons.bradley_terry import BradleyTerry
+    from .aggregate.comparisons.crowd_bt import CrowdBT
+    from .aggregate.comparisons.davidson import Davidson
+    from .aggregate.comparisons.elo import Elo
+    from .aggregate.comparisons.noisy_bt import NoisyBT
+    from .aggregate.comparisons.rank_centrality import RankCentrality
+    from .aggregate.comparisons.tournament import Tournament
+    from .aggregate.comparisons.win_rate import WinRate
     from .aggregate.confusion.confusion_vector import ConfusionVector
     from .aggregate.confusion.dawid_skene import DawidSkene
     from .aggregate.confusion.hierarchical import Hierarchical
@@ -126,6 +136,12 @@ if TYPE_CHECKING:
     from .aggregate.probabilities.median_probability import MedianProbability
     from .aggregate.probabilities.pooled_probabilities import PooledProbabilities
     from .aggregate.probabilities.signals import Signals
+    from .aggregate.rankings.borda import Borda
+    from .aggregate.rankings.copeland import Copeland
+    from .aggregate.rankings.kemeny import Kemeny
+    from .aggregate.rankings.mallows import Mallows
+    from .aggregate.rankings.plackett_luce import PlackettLuce
+    from .aggregate.rankings.podium import Podium
     from .aggregate.registry import method
     from .aggregate.registry import names as methods
     from .aggregate.sets.binary_relevance import BinaryRelevance
@@ -192,9 +208,11 @@ if TYPE_CHECKING:
     from .io.run_folder import Run
     from .kinds.boxes.answers import box_votes
     from .kinds.classes.annotations import Annotations
+    from .kinds.comparisons.votes import comparison_votes
     from .kinds.numbers.votes import number_votes
     from .kinds.outlines.answers import outline_votes
     from .kinds.probabilities.votes import probability_votes
+    from .kinds.rankings.votes import ranking_votes
     from .kinds.sets.votes import set_votes
     from .kinds.similarities.answers import partition_votes, similarity_votes
     from .kinds.spans.votes import span_votes

@@ -8,7 +8,7 @@ import numpy as np
 import pytest
 
 import crowdwise as cw
-from crowdwise.io.export import HOLD, RESULTS
+from crowdwise.io.export import HOLD, HOLD_RESULTS
 
 from ..exports import ANSWERS, SAMPLES, SNOW, TOLOKA, annotation, choice, label_studio, packed
 
@@ -45,7 +45,7 @@ def test_to_every_format(crowdwise_cli, export, tmp_path, to):
 
 def test_results_to_every_format(crowdwise_cli, export, tmp_path):
     crowdwise_cli("aggregate", export, "-m", "majority_vote", "-o", tmp_path / "run")
-    for to in RESULTS:
+    for to in HOLD_RESULTS["classes"]:
         code, _, err = crowdwise_cli("convert", tmp_path / "run", tmp_path / f"out-{to}", "--to", to)
         assert code == 0, err
         assert "4 labels written" in err

@@ -201,7 +201,7 @@ def test_hugging_face_folder(tmp_path, result):
 
 
 def test_every_result_format_is_tried_here():
-    assert set(RESULTS) == {"csv", "jsonl", "parquet", "soft_labels", "label_studio", "hf_dataset"}
+    assert set(RESULTS) == {"csv", "jsonl", "parquet", "soft_labels", "label_studio", "hf_dataset", "preferences"}
 
 
 def test_archives_have_a_file_per_worker(tmp_path):

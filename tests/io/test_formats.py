@@ -123,10 +123,9 @@ def test_several_controls_are_several_questions(tmp_path):
     assert remark.to_frame()["output"].to_list() == ["because"]
 
 
-def test_pairs_are_not_supported_yet_and_say_so(tmp_path):
+def test_pairs_are_comparisons(tmp_path):
     content = label_studio((1, [annotation(7, result("best", "pairwise", {"selected": "left"}))]))
-    with pytest.raises(cw.ParameterError, match="'best' compares two items, which is not supported yet"):
-        read(tmp_path, content)
+    assert read(tmp_path, content).annotations.kind.name == "comparisons"
 
 
 def test_several_choices_follow_a_policy(tmp_path):
@@ -197,9 +196,9 @@ def test_argilla_suggestions(tmp_path):
     ]
 
 
-def test_argilla_rankings_are_refused(tmp_path):
+def test_argilla_rankings_of_one_item_tell_nothing(tmp_path):
     record = {"id": 1, "q.responses": [[{"value": "a", "rank": 1}]], "q.responses.users": ["u"]}
-    with pytest.raises(cw.DataError, match="ranking, which is not supported yet"):
+    with pytest.raises(cw.DataError, match="a ranking of one item"):
         read(tmp_path, jsonl([record]), "e.jsonl")
 
 

@@ -15,6 +15,7 @@ from ..core.errors import ParameterError
 from .cards.boxes import BOXES
 from .cards.card import Card
 from .cards.classes import CLASSES
+from .cards.comparisons import COMPARISONS
 from .cards.graphs import GRAPHS
 from .cards.judges import JUDGES
 from .cards.learners import LEARNERS
@@ -22,6 +23,7 @@ from .cards.numbers import NUMBERS
 from .cards.ordered import ORDERED
 from .cards.outlines import OUTLINES
 from .cards.probabilities import PROBABILITIES
+from .cards.rankings import RANKINGS
 from .cards.sets import SETS
 from .cards.similarities import SIMILARITIES
 from .cards.spans import SPANS
@@ -60,6 +62,8 @@ CARDS: dict[str, Card] = {
     **SETS,
     **SPANS,
     **TEXTS,
+    **COMPARISONS,
+    **RANKINGS,
 }
 
 

@@ -40,7 +40,8 @@ def convert(
     """Write votes in another format, or a result's labels for other tools.
 
     From votes: csv, tsv, jsonl, parquet, wide, cleanlab, snorkel, and every labelling tool's format that is read. From
-    a folder that aggregate wrote: csv, jsonl, parquet, label_studio (predictions), hf_dataset, soft_labels (.npz).
+    a folder that aggregate wrote: csv, jsonl, parquet, label_studio (predictions), hf_dataset, soft_labels (.npz),
+    preferences (of comparisons: chosen, rejected, weight).
     """
     from ..io.export import write_result, write_votes
 
@@ -50,9 +51,10 @@ def convert(
     origin = None if original is None else export_of(original, asked)
     if (folder / "result.json").is_file():
         from ..core.result import Result
+        from ..io.run_folder import saved_about
 
         result = Result.load(folder)
-        notes = write_result(result, target, to, origin)
+        notes = write_result(result, target, to, origin, saved_about(folder))
         size = f"{len(result.tasks):,} labels"
     else:
         reading = asked.read(source)

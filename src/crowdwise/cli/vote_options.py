@@ -115,7 +115,7 @@ KindOption = Annotated[
     str | None,
     typer.Option(
         "--kind",
-        help="What the answers are: classes, numbers, sets, ...; by default the columns tell.",
+        help="What the answers are: classes, numbers, sets, comparisons, rankings, ...; by default the columns tell.",
         metavar="NAME",
         show_default=False,
     ),

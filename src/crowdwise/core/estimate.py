@@ -60,7 +60,7 @@ class Estimate(Part):
         """What a coder must be told to read answers just as those that this rests on."""
         return {}
 
-    def tables(self) -> dict[str, pl.DataFrame]:
+    def tables(self, tasks: pl.Series) -> dict[str, pl.DataFrame]:  # noqa: ARG002
         """Further tables for people, by the names of their files."""
         return {}
 

@@ -33,12 +33,14 @@ class Kind:
     `coder(columns, **options)` reads them. `doors` lead to what other rooms do for this kind: describe, html (votes
     in a notebook), estimate, picture, model, infer, evaluate, compare, sentences, worker_rows, show, inspect, study (of
     the workers), grades (checks how agreement is to be graded), page (its part of the report), plots and card (a result
-    in a notebook), plan (what to ask next). `fits_table(columns)` says whether what stands in several columns can
-    be meant; `may_lack` are roles (task, worker) that a file of this kind need not have, and `complete(columns)` then
-    fills them in: it returns notes, what is known of the tasks, and whether one worker may answer a task again.
-    With distance(answers, i, j), how far answers are apart, 0 to 1,
-    said(votes, result), the estimates as one answer a task, and known(votes, gold), codes of known tasks with their
-    answers, a kind gets its study and its comparison from workers/alike and scoring/alike.
+    in a notebook), plan (what to ask next), truth (known answers from the columns of a file).
+    `fits_table(columns)` says whether what stands in several columns can be meant; `may_lack` are roles (task, worker)
+    that a file of this kind need not have, and `complete(columns)` then fills them in: it returns notes, what is known
+    of the tasks, and whether one worker may answer a task again. `from_labels`: a column of labels that it `claims` is
+    read as this kind, with a note.
+    With distance(answers, i, j), how far answers are apart, 0 to 1, said(votes, result), the estimates
+    as one answer a task, and known(votes, gold), codes of known tasks with their answers, a kind gets its study and its
+    comparison from workers/alike and scoring/alike.
     """
 
     name: str
@@ -61,6 +63,7 @@ class Kind:
     blank: str | None = None
     # Columns about the tasks (text, url) that are taken along where a file has them by this name.
     along: tuple[str, ...] = ()
+    from_labels: bool = False
 
     @property
     def roles(self) -> tuple[str, ...]:

@@ -24,6 +24,8 @@ BUILT_IN = {
     "sets": "crowdwise.kinds.sets.votes:KIND",
     "spans": "crowdwise.kinds.spans.votes:KIND",
     "texts": "crowdwise.kinds.texts.votes:KIND",
+    "comparisons": "crowdwise.kinds.comparisons.votes:KIND",
+    "rankings": "crowdwise.kinds.rankings.votes:KIND",
 }
 _KINDS: dict[str, Kind] = {}
 

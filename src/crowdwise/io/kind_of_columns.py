@@ -43,6 +43,22 @@ def told(
     return kinds.get(FALLBACK), dict(mapping), ()
 
 
+def told_by_values(labels: pl.Series) -> tuple[Kind | None, tuple[str, ...]]:
+    """The kind that a table's column of labels tells: lists, or what only one kind can be; None: classes."""
+    kind, notes = told_by_lists(labels)
+    return (kind, notes) if kind is not None else told_by_labels(labels)
+
+
+def told_by_labels(labels: pl.Series) -> tuple[Kind | None, tuple[str, ...]]:
+    """The kind that a table's column of labels can only be, and a note; None where it holds classes."""
+    for name in kinds.names():
+        kind = kinds.get(name)
+        why = kind.claims(labels.unique()) if kind.from_labels and kind.claims is not None else ""
+        if why:
+            return kind, (f"read as {kind.people} ({why}); --kind {FALLBACK} reads classes",)
+    return None, ()
+
+
 def told_by_lists(answers: pl.Series) -> tuple[Kind | None, tuple[str, ...]]:
     """The kind of a table's answers where these are lists, in JSON or as such, and a note; None where they are not."""
     some = answers.drop_nulls().head(100)
@@ -94,6 +110,19 @@ def roles(kind: Kind, mapping: Mapping[str, str]) -> tuple[str, ...]:
     """The columns that a vote of this kind has: task, worker and those of its answer."""
     own = tuple(role for role in mapping if _of(kind, role))
     return ("task", "worker", *(own or kind.columns))
+
+
+def fitting(record: Kind, frame: pl.DataFrame, chosen: Mapping[str, str]) -> bool:
+    """Whether what stands in the columns of the answers can be of this kind."""
+    own = {role: frame[column] for role, column in chosen.items() if role in record.roles or role.startswith("value_")}
+    if record.fits_table is not None and not record.fits_table(own):
+        return False
+    return record.fits is None or all(record.fits(column) for column in own.values())
+
+
+def answer_of(wanted: Sequence[str]) -> list[str]:
+    """The columns of the answer among those of a vote."""
+    return [role for role in wanted if role not in ("task", "worker")]
 
 
 def answer_roles() -> tuple[str, ...]:

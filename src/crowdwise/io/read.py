@@ -9,6 +9,7 @@ from typing import Any
 
 import polars as pl
 
+from ..core import kind as kinds
 from ..core.errors import DataError, LedgerWarning
 from ..core.intake.column import UnknownClasses
 from ..core.intake.columns import TRUTH, TRUTH_OPTION
@@ -20,7 +21,7 @@ from .formats.detect import detect
 from .kind_of_columns import kind_of_header
 from .reading import FORMATS, Reading, choose_columns, read_all
 from .sources import open_source
-from .tables import format_of, table_of
+from .tables import Table, format_of, table_of
 
 __all__ = ["FORMATS", "Reading", "read", "read_all", "read_truth"]
 
@@ -78,6 +79,18 @@ def read(
     ).annotations
 
 
+def _of_a_kind(table: Table) -> pl.DataFrame | None:
+    """A truth in columns that only one kind of answers has, as that kind reads them."""
+    for name in kinds.names():
+        kind = kinds.get(name)
+        told = kind.told_by(table.header) if kind.can("truth") and kind.told_by is not None else None
+        if told is not None:
+            found: pl.DataFrame | None = kind.door("truth")(table.read(table.header))
+            if found is not None:
+                return found
+    return None
+
+
 def read_truth(
     path: str | Path,
     *,
@@ -100,12 +113,14 @@ def read_truth(
     own = None if columns else kind_of_header(table.header)
     if own is not None and len(own.columns) == 1:
         columns = {"label": next(iter(own.columns))}
-    chosen, _ = choose_columns(table, columns, TRUTH, TRUTH_OPTION)
-    frame = table.read(list(chosen.values()))
     try:
-        frame = pl.DataFrame([as_series(frame[chosen[role]], role).cast(pl.String) for role in TRUTH])
+        frame = _of_a_kind(table) if not columns else None
+        if frame is None:
+            chosen, _ = choose_columns(table, columns, TRUTH, TRUTH_OPTION)
+            frame = table.read(list(chosen.values()))
+            frame = pl.DataFrame([as_series(frame[chosen[role]], role).cast(pl.String) for role in TRUTH])
     except DataError as error:
-        raise DataError(f"{table.where}: {error}") from None
+        raise DataError(f"{table.where}: {error}".replace(f"{table.where}: {table.where}", table.where)) from None
     nothing = ["", *(str(value).strip() for value in missing)]
     full = frame.filter(pl.all_horizontal((~pl.col(TRUTH).str.strip_chars().is_in(nothing)).fill_null(False)))
     if not len(full):

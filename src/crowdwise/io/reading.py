@@ -26,7 +26,7 @@ from .formats import get
 from .formats.base import OF_TASKS, SETS, Ask, Control, Found, Item, Multiple, Rejected
 from .formats.detect import PLAIN, detect
 from .found_votes import coded_votes, with_facts
-from .kind_of_columns import FALLBACK, may_be_classes, roles, told, told_by_lists
+from .kind_of_columns import FALLBACK, answer_of, fitting, may_be_classes, roles, told, told_by_values
 from .numerals import respell, with_points
 from .snorkel import read_snorkel
 from .sources import Source, open_source, printable
@@ -124,7 +124,8 @@ def read_all(
     if offered is not None:
         _add_offered(found, record, offered)
     coder = _coder(record, {key: value for key, value in own.items() if value is not None}, name, found, kind)
-    votes = with_facts(coded_votes(record, coder, found, (where, name), duplicates, missing), found, where, columns)
+    policy = "keep" if found.again and duplicates == "error" else duplicates
+    votes = with_facts(coded_votes(record, coder, found, (where, name), policy, missing), found, where, columns)
     votes = with_links(with_about(votes, **about), links)
     return Reading(votes, name, why, found.question, chosen, found.gold, found.workers, found.items, found.control)
 
@@ -133,9 +134,12 @@ def _take_as(found: Found, record: Kind, where: str) -> None:
     """Labels of an export or a wide table as answers of their kind, or of the kind that was asked for."""
     if "label" not in found.columns or "label" in record.columns:
         return
-    if len(record.columns) != 1:
+    if len(record.columns) == 1:
+        found.columns[next(iter(record.columns))] = found.columns.pop("label")
+    elif record.complete is not None:
+        _complete(found, record)
+    else:
         raise DataError(f"{where} cannot be read as {record.people}")
-    found.columns[next(iter(record.columns))] = found.columns.pop("label")
 
 
 def _add_offered(found: Found, record: Kind, offered: Any) -> None:
@@ -183,23 +187,18 @@ def _find_long(
         mapping.setdefault("label", ask.question)
     record, wanted, chosen, notes = _columns(table, mapping, ask.kind)
     frame = _read(table, chosen, wanted)
-    out: list[str] = []  # kinds of several columns that the names told, but not what stands in them
-    while ask.kind is None and record.fits_table is not None and not _fits_table(record, frame, chosen):
+    out: list[str] = []  # kinds that the names of the columns told, but not what stands in them
+    guessed = ask.kind is None and may_be_classes(table.header)
+    while guessed and not mapping.keys() & set(record.roles) and not fitting(record, frame, chosen):
         out.append(record.name)
         record, wanted, chosen, notes = _columns(table, mapping, None, out)
         frame = _read(table, chosen, wanted)
-    answer = answer_of(wanted)
-    guessed = ask.kind is None and record.fits is not None and not mapping.keys() & set(answer)
-    fits = not guessed or all(record.fits(frame[chosen[role]]) for role in answer)  # type: ignore[misc]
-    if not fits and may_be_classes(table.header):
-        record, wanted, chosen, notes = _columns(table, mapping, FALLBACK)  # called a score, but no number
-        frame = _read(table, chosen, wanted)
-    lists, why_lists = told_by_lists(frame[chosen["label"]]) if ask.kind is None and "label" in chosen else (None, ())
-    if lists is not None:
+    other, why_other = told_by_values(frame[chosen["label"]]) if ask.kind is None and "label" in chosen else (None, ())
+    if other is not None:
         own = {role: column for role, column in mapping.items() if role != "label"}
-        role = next(iter(lists.columns))
-        record, wanted, chosen, notes = _columns(table, {**own, role: chosen["label"]}, lists.name)
-        frame, notes = _read(table, chosen, wanted), notes + why_lists
+        role = next(iter(other.columns))
+        record, wanted, chosen, notes = _columns(table, {**own, role: chosen["label"]}, other.name)
+        frame, notes = _read(table, chosen, wanted), notes + why_other
     elif record.name == FALLBACK and table.with_lists is not None:
         frame = table.read(list(chosen.values()))  # a class is no list: it says where there is one
     if table.decimal_comma:
@@ -207,9 +206,7 @@ def _find_long(
         frame = with_points(frame, [chosen[role] for role in numbers if role in chosen])
     picked, more = values(frame, chosen, where, strict=mapping, missing=ask.missing, wanted=wanted)
     found = Found(picked, notes=table.notes + notes + more, decimal_comma=table.decimal_comma, kind=record.name)
-    if record.complete is not None:
-        told_more, found.about_tasks, found.again = record.complete(found.columns)
-        found.notes += told_more
+    _complete(found, record)
     if "gold" in chosen and "task" in chosen:
         found.gold = _gold(frame, chosen, where)
     if "worker" in chosen:
@@ -220,25 +217,17 @@ def _find_long(
     return where, kind, why, chosen, found
 
 
-def _fits_table(record: Kind, frame: pl.DataFrame, chosen: Mapping[str, str]) -> bool:
-    """Whether what stands in the columns of the answers can be of this kind of several columns."""
-    assert record.fits_table is not None
-    return record.fits_table({role: frame[column] for role, column in chosen.items() if role in record.roles})
-
-
-def answer_of(wanted: Sequence[str]) -> list[str]:
-    """The columns of the answer among those of a vote."""
-    return [role for role in wanted if role not in ("task", "worker")]
-
-
 def _read(table: Table, chosen: Mapping[str, str], wanted: Sequence[str]) -> pl.DataFrame:
     """The chosen columns; those of the answer may hold lists."""
-    columns = list(chosen.values())
-    return (
-        table.read(columns)
-        if table.with_lists is None
-        else table.with_lists(columns, [chosen[r] for r in answer_of(wanted)])
-    )
+    columns, own = list(chosen.values()), [chosen[role] for role in answer_of(wanted)]
+    return table.read(columns) if table.with_lists is None else table.with_lists(columns, own)
+
+
+def _complete(found: Found, record: Kind) -> None:
+    """Tasks and workers that the file does not name, by the rule of the kind."""
+    if record.complete is not None:
+        notes, about, again = record.complete(found.columns)
+        found.notes, found.about_tasks, found.again = found.notes + notes, about, again
 
 
 def _columns(

@@ -85,10 +85,10 @@ class Run:
     def _write_tables(self, folder: Path) -> None:
         to_csv(self.result.to_table(), folder / "labels.csv")
         to_csv(self.result.worker_table(), folder / "workers.csv")
+        for name, table in self.result.estimate.tables(self.result.tasks).items():
+            to_csv(table, folder / name)
         if getattr(self.result.picture, "confusion", None) is not None:
             to_csv(self.result.confusion_table(), folder / "confusion.csv")
-        for name, table in self.result.estimate.tables().items():
-            to_csv(table, folder / name)
         text = json.dumps(self.ledger.to_dict(), indent=2, ensure_ascii=False) + "\n"
         (folder / LEDGER).write_text(text, encoding="utf-8")
 
@@ -142,6 +142,16 @@ def load_votes(folder: Path, result: Result) -> Any:
         return _with_about(votes, folder)
     except DataError as error:
         raise DataError(f"{printable(str(folder / VOTES))} is damaged ({error})") from error
+
+
+def saved_about(folder: Path) -> pl.DataFrame | None:
+    """What a run folder tells of its tasks besides their answers."""
+    from .parquet import open_parquet
+
+    if not (folder / ABOUT[0]).is_file():
+        return None
+    table = open_parquet(folder / ABOUT[0], ABOUT[0])
+    return table.read(table.header)
 
 
 def _with_about(votes: Votes[Any], folder: Path) -> Votes[Any]:

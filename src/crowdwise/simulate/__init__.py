@@ -11,6 +11,7 @@
 from .assignment import Assignment, Dense, HeavyTailed, MissingAtRandom, PerTask, Regular
 from .attacks import Adversary, Colluder, Constant, Copier, Guesser
 from .boxes.scenarios import BOX_SCENARIOS, PlantedBoxes
+from .comparisons.scenarios import COMPARISON_SCENARIOS, PlantedComparisons
 from .draw import crowd
 from .graphs.scenarios import LINKED_SCENARIOS, LinkedScenario, PlantedLinks
 from .groups import (
@@ -29,6 +30,7 @@ from .ordered.scenarios import ORDERED_SCENARIOS, OrderedScenario, PlantedOrder
 from .outlines.scenarios import OUTLINE_SCENARIOS, PlantedOutlines
 from .planted import Crowd
 from .probabilities.scenarios import PROBABILITY_SCENARIOS, PlantedProbabilities, probability_crowd
+from .rankings.scenarios import RANKING_SCENARIOS, PlantedRankings
 from .scenarios import EVERY, SCENARIOS, Scenario, scenario
 from .sets.scenarios import SET_SCENARIOS, PlantedSets, SetScenario
 from .similarities.scenarios import SIMILARITY_SCENARIOS, PlantedSimilarities
@@ -38,12 +40,14 @@ from .triplets.scenarios import TRIPLET_SCENARIOS, PlantedTriplets
 
 __all__ = [
     "BOX_SCENARIOS",
+    "COMPARISON_SCENARIOS",
     "EVERY",
     "LINKED_SCENARIOS",
     "NUMBER_SCENARIOS",
     "ORDERED_SCENARIOS",
     "OUTLINE_SCENARIOS",
     "PROBABILITY_SCENARIOS",
+    "RANKING_SCENARIOS",
     "SCENARIOS",
     "SET_SCENARIOS",
     "SIMILARITY_SCENARIOS",
@@ -72,11 +76,13 @@ __all__ = [
     "PairwiseFlipper",
     "PerTask",
     "PlantedBoxes",
+    "PlantedComparisons",
     "PlantedLinks",
     "PlantedNumbers",
     "PlantedOrder",
     "PlantedOutlines",
     "PlantedProbabilities",
+    "PlantedRankings",
     "PlantedSets",
     "PlantedSimilarities",
     "PlantedSpans",

@@ -13,6 +13,7 @@ from ..core.rules import AtLeast
 from .assignment import Assignment, HeavyTailed, MissingAtRandom, PerTask, Regular
 from .attacks import Adversary, Colluder, Constant, Copier, Guesser
 from .boxes.scenarios import BOX_SCENARIOS
+from .comparisons.scenarios import COMPARISON_SCENARIOS
 from .draw import crowd
 from .graphs.scenarios import LINKED_SCENARIOS
 from .groups import ClassCoins, DirichletConfusion, Group, HammerSpammer, OneCoin, PairwiseFlipper, TwoCoin
@@ -21,6 +22,7 @@ from .ordered.scenarios import ORDERED_SCENARIOS
 from .outlines.scenarios import OUTLINE_SCENARIOS
 from .planted import Crowd
 from .probabilities.scenarios import PROBABILITY_SCENARIOS
+from .rankings.scenarios import RANKING_SCENARIOS
 from .sets.scenarios import SET_SCENARIOS
 from .similarities.scenarios import SIMILARITY_SCENARIOS
 from .spans.scenarios import SPAN_SCENARIOS
@@ -152,16 +154,18 @@ SCENARIOS: dict[str, Scenario] = {
 EVERY: dict[str, Any] = {
     **SCENARIOS,
     **NUMBER_SCENARIOS,
+    **BOX_SCENARIOS,
+    **COMPARISON_SCENARIOS,
     **LINKED_SCENARIOS,
     **ORDERED_SCENARIOS,
-    **PROBABILITY_SCENARIOS,
-    **BOX_SCENARIOS,
-    **SIMILARITY_SCENARIOS,
-    **TRIPLET_SCENARIOS,
     **OUTLINE_SCENARIOS,
+    **PROBABILITY_SCENARIOS,
+    **RANKING_SCENARIOS,
     **SET_SCENARIOS,
+    **SIMILARITY_SCENARIOS,
     **SPAN_SCENARIOS,
     **TEXT_SCENARIOS,
+    **TRIPLET_SCENARIOS,
 }
 
 

@@ -7,11 +7,13 @@ from __future__ import annotations
 
 from importlib import import_module
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 from ...core.errors import ParameterError, unwritable
 
 if TYPE_CHECKING:
+    import polars as pl
+
     from ...core.kind import Kind
     from ...core.result import Result
     from ..reading import Reading
@@ -77,13 +79,17 @@ RESULTS = {
     "label_studio": "predictions:write_predictions",
     "hf_dataset": "hf_dataset:write_dataset",
     "soft_labels": "consensus:write_soft_labels",
+    "preferences": "preferences:write_preferences",
 }
 HOLD_RESULTS = {
-    "classes": tuple(RESULTS),
+    "classes": tuple(name for name in RESULTS if name != "preferences"),
     "numbers": ("label_studio",),
     "spans": ("label_studio",),
     "texts": ("label_studio",),
+    "comparisons": ("preferences",),
 }
+# Formats that also take what is known of the tasks besides their answers.
+WITH_ABOUT = ("preferences",)
 ENDINGS = {".csv": "csv", ".tsv": "tsv", ".jsonl": "jsonl", ".parquet": "parquet", ".npy": "snorkel",
            ".npz": "soft_labels"}  # fmt: skip
 
@@ -104,11 +110,16 @@ def write_votes(reading: Reading, path: Path, format: str | None = None) -> tupl
 
 
 def write_result(
-    result: Result, path: Path, format: str | None = None, original: Reading | None = None
+    result: Result,
+    path: Path,
+    format: str | None = None,
+    original: Reading | None = None,
+    about: pl.DataFrame | None = None,
 ) -> tuple[str, ...]:
     """Write labels and probabilities of a result; returns notes.
 
-    `original` is the export of Label Studio that the votes came from, for predictions to go back into it.
+    `original` is the export of Label Studio that the votes came from, for predictions to go back into it; `about` what
+    else is known of the tasks.
     """
     if original is not None and format != "label_studio":
         raise ParameterError("--original is for predictions; say --to label_studio")
@@ -117,7 +128,8 @@ def write_result(
     if name not in own:
         several = not result.kind.columns.keys() <= {*result.to_table().columns}
         _refuse(name, result.kind, HOLD_RESULTS, RESULTS | own, own, several=several)
-    return _write({**RESULTS, **own}[name], result, path, *(() if original is None else (original,)))
+    more = (about,) if name in WITH_ABOUT else () if original is None else (original,)
+    return _write({**RESULTS, **own}[name], result, path, *more)
 
 
 def _named(table: dict[str, str], path: Path, format: str | None) -> str:
@@ -147,7 +159,7 @@ def _refuse(
         raise ParameterError(f"{name} has no place for {what}; choose one of {', '.join(others)}")
 
 
-def _write(where: str, what: Reading | Result, path: Path, *more: Reading) -> tuple[str, ...]:
+def _write(where: str, what: Reading | Result, path: Path, *more: Any) -> tuple[str, ...]:
     module, _, function = where.partition(":")
     try:
         path.parent.mkdir(parents=True, exist_ok=True)

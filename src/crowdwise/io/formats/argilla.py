@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 from collections.abc import Iterator
 from typing import Any
 
@@ -120,15 +121,37 @@ def _suggest(rows: Rows, task: str | None, suggestion: Answer, question: str, at
 
 
 def _kind(value: Any) -> str:
-    """Ratings are numbers; labels, one or several, are text; mappings with a start and an end are spans."""
+    """Ratings are numbers, values with ranks rankings, mappings with a start and an end spans; labels are text."""
+    if _is_ranking(value):
+        return "rankings"
     if _are_spans(value):
         return "spans"
     return "numbers" if isinstance(value, int | float) and not isinstance(value, bool) else "classes"
 
 
+def _is_ranking(value: Any) -> bool:
+    return (
+        isinstance(value, list)
+        and bool(value)
+        and all(isinstance(v, dict) and {"value", "rank"} <= set(v) for v in value)
+    )
+
+
+def _ranking(value: list[dict[str, Any]], question: str, at: str) -> str:
+    """Values by their ranks, those of one rank tied, as JSON; values without a rank are left out."""
+    places: dict[float, list[str]] = {}
+    for each in value:
+        rank, name = number(each["rank"]), text(each["value"], question, at)
+        if name is not None and rank == rank:
+            places.setdefault(rank, []).append(name)
+    return json.dumps([places[rank] for rank in sorted(places)], ensure_ascii=False)
+
+
 def _labels(value: Any, question: str, at: str) -> list[str]:
+    if _is_ranking(value):
+        return [_ranking(value, question, at)]
     if _are_spans(value):
         return [as_answer(mark_of(each) for each in value)]
     if isinstance(value, list) and any(isinstance(each, dict) for each in value):
-        raise DataError(f"{at}: {question} holds a ranking, which is not supported yet; take another question")
+        raise DataError(f"{at}: {question} holds answers of a form that is not known; take another question")
     return texts(value, question, at)

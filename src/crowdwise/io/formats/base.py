@@ -135,7 +135,7 @@ class Found:
     kind: str = "classes"
     certain: bool = False
     about_tasks: pl.DataFrame | None = None
-    again: bool = False  # whether one worker may answer a task again
+    again: bool = False  # nobody knows who answered, so the one nameless worker may answer a task often
 
 
 class Format(Protocol):

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 from collections.abc import Iterator
 from typing import Any
 
@@ -18,16 +19,29 @@ from .shapes import label_studio as shapes
 from .shapes.drawn import Shapes
 
 # type of a control -> the key of its value
-CHOICES = {"choices": "choices", "rating": "rating", "number": "number", "taxonomy": "taxonomy", "textarea": "text"}
+CHOICES = {
+    "choices": "choices",
+    "rating": "rating",
+    "number": "number",
+    "taxonomy": "taxonomy",
+    "textarea": "text",
+    "pairwise": "selected",
+    "ranker": "ranker",
+}
 # type of a control -> the kind of its answers
-KINDS = {"rating": "numbers", "number": "numbers", "labels": "spans", "textarea": "texts", **shapes.CONTROLS}
+KINDS = {
+    "rating": "numbers",
+    "number": "numbers",
+    "labels": "spans",
+    "textarea": "texts",
+    "pairwise": "comparisons",
+    "ranker": "rankings",
+    **shapes.CONTROLS,
+}
 # marks of stretches of a text
 MARKS = "labels"
 LISTS = ("annotations", "completions")  # the second is what old exports say
-UNSUPPORTED = {
-    "pairwise": "compares two items, which is not supported yet",
-    "ranker": "ranks items, which is not supported yet",
-}
+UNSUPPORTED: dict[str, str] = {}
 
 
 def sniff(head: Head) -> Guess | None:
@@ -240,6 +254,8 @@ def labels(kind: str, value: dict[str, Any], question: str, at: str) -> list[str
     if kind == "textarea":
         lines = texts(said, question, at)
         return ["\n".join(lines)] if lines else []
+    if kind == "ranker":
+        return [ranking_of(said, question, at)]
     if kind != "taxonomy":
         return list(dict.fromkeys(texts(said, question, at)))
     if not isinstance(said, list) or not all(isinstance(path, list) for path in said):
@@ -257,6 +273,15 @@ def _text_of(data: Any) -> str | None:
         return str(data["text"])
     texts_ = [value for value in data.values() if isinstance(value, str)]
     return texts_[0] if len(texts_) == 1 else None
+
+
+def ranking_of(said: Any, question: str, at: str) -> str:
+    """An order of items, best first, as JSON: a list, or one list under the name of its bucket."""
+    if isinstance(said, dict) and len(said) == 1:
+        said = next(iter(said.values()))
+    if not isinstance(said, list):
+        raise DataError(f"{at}: {question} is no list of items in an order; several buckets are not supported")
+    return json.dumps(texts(said, question, at), ensure_ascii=False)
 
 
 def _mapping(value: Any, at: str, what: str) -> dict[str, Any]:

@@ -88,7 +88,7 @@ class SimilarityEstimate(Estimate):
             }
         )
 
-    def tables(self) -> dict[str, pl.DataFrame]:
+    def tables(self, tasks: pl.Series) -> dict[str, pl.DataFrame]:  # noqa: ARG002
         """items.csv."""
         return {"items.csv": self.item_table()}
 

@@ -65,7 +65,7 @@ class TripletEstimate(Estimate):
         axes = {f"axis_{j + 1}": self.place[:, j] for j in range(self.place.shape[1])}
         return pl.DataFrame({"item": self.items, **axes, "n_answers": self.answers})
 
-    def tables(self) -> dict[str, pl.DataFrame]:
+    def tables(self, tasks: pl.Series) -> dict[str, pl.DataFrame]:  # noqa: ARG002
         """items.csv."""
         return {"items.csv": self.item_table()}
 

@@ -1,4 +1,4 @@
-"""The classification half of `crowdkit.aggregation`: same constructors, methods, attributes and pandas types.
+"""Classification and pairs of `crowdkit.aggregation`: same constructors, methods, attributes and pandas types.
 
 >>> import pandas as pd
 >>> votes = pd.DataFrame({"task": [1, 1, 1], "worker": [*"abc"], "label": ["x", "x", "y"]})
@@ -17,6 +17,7 @@ from .kos import KOS
 from .mace import MACE
 from .majority_vote import MajorityVote
 from .mmsr import MMSR
+from .pairwise import BradleyTerry, NoisyBradleyTerry
 from .segmentation import SegmentationEM, SegmentationMajorityVote, SegmentationRASA
 from .skills import GoldMajorityVote, Wawa, ZeroBasedSkill
 from .texts import ROVER, TextHRRASA, TextRASA
@@ -30,10 +31,12 @@ __all__ = [
     "RASA",
     "ROVER",
     "BinaryRelevance",
+    "BradleyTerry",
     "ClosestToAverage",
     "DawidSkene",
     "GoldMajorityVote",
     "MajorityVote",
+    "NoisyBradleyTerry",
     "OneCoinDawidSkene",
     "SegmentationEM",
     "SegmentationMajorityVote",

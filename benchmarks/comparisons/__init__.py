@@ -1,0 +1,1 @@
+"""Comparisons: quality on the open sets, planted crowds, speed."""

@@ -1,0 +1,165 @@
+"""python -m benchmarks.comparisons: A or B. Writes docs/benchmarks/comparisons.md."""
+
+from __future__ import annotations
+
+import argparse
+import time
+from functools import cache
+from typing import Any
+
+import numpy as np
+
+import crowdwise as cw
+from crowdwise.maths.comparisons.rows import PairRows
+from crowdwise.simulate.comparisons.scenarios import COMPARISON_SCENARIOS
+
+from .. import DOCS
+from ..markdown import figures, write_section
+from .sets import item_truth, kendall, load, mean_tau, pair_truth, spammed
+
+PAGE = DOCS / "comparisons.md"
+HEAD = "# Comparisons: A or B\n\nEvery figure here was printed by the command above its table.\n"
+METHODS = cw.methods("comparisons")
+
+
+@cache
+def fit(method: str, name: str) -> Any:
+    """Each fit once."""
+    return cw.method(method).fit(load(name))
+
+
+def accuracy_section() -> str:
+    """All methods on the open sets."""
+    clean = cw.BradleyTerry().fit(load("convarg"))
+    draws = [spammed(seed) for seed in range(2)]
+    rows = []
+    for method in METHODS:
+        reading, arguments = fit(method, "pair_reading"), fit(method, "convarg")
+        known = cw.evaluate(arguments, pair_truth("convarg"))
+        noisy = [mean_tau(cw.method(method).fit(votes).score, clean.score, clean.component) for votes in draws]
+        rows.append(
+            [method, f"{kendall(reading, item_truth('pair_reading')):.3f}",
+             f"{kendall(arguments, item_truth('convarg')):.3f}", f"{known.accuracy:.3f}",
+             *(f"{tau:.3f}" for tau in noisy)]
+        )  # fmt: skip
+        print(*rows[-1], flush=True)
+    header = ["", "pair_reading, Kendall with the grade", "convarg, Kendall with the source's rank",
+              "convarg, gold pairs right", "spammed convarg, draw 0", "draw 1"]  # fmt: skip
+    return (
+        "Kendall's tau-b, mean over components. Spammed: 30 % of convarg's workers toss a coin and 10 % are reversed; "
+        "Kendall with the scores of `bradley_terry` on the clean answers. convarg's rank and gold were made from these "
+        f"same answers by its authors.\n\n{figures(header, rows)}"
+    )
+
+
+def planted_section(seeds: int = 20) -> str:
+    """Kendall, coverage of the intervals, places."""
+    rows = []
+    for name in COMPARISON_SCENARIOS:
+        taus, plain, inside, places = [], [], [], []
+        for seed in range(seeds):
+            crowd = cw.simulate.scenario(name, tasks=400, workers=30, labels=5, seed=seed)
+            found = cw.Tournament().fit(crowd.votes)
+            true = crowd.truth - crowd.truth.mean()
+            taus.append(cw.evaluate(found, crowd.truth_table()).kendall)
+            plain.append(cw.evaluate(cw.BradleyTerry().fit(crowd.votes), crowd.truth_table()).kendall)
+            inside.append(np.mean((found.score_low <= true) & (true <= found.score_high)))
+            rank = np.argsort(np.argsort(-true)) + 1
+            places.append(np.all((found.rank_low <= rank) & (rank <= found.rank_high)))
+        cells = [f"{np.mean(plain):.3f}", f"{np.mean(taus):.3f}", f"{np.mean(inside):.3f}", f"{np.mean(places):.2f}"]
+        rows.append([name, *cells])
+        print(*rows[-1], flush=True)
+    header = ["scenario", "bradley_terry, Kendall", "tournament, Kendall", "95 % intervals hold the score",
+              "all places right at once"]  # fmt: skip
+    return f"400 pairs of 50 items, 30 workers, five answers a pair; {seeds} draws.\n\n{figures(header, rows)}"
+
+
+def flag_section(seeds: int = 60) -> str:
+    """Who is flagged in planted crowds."""
+    rows = []
+    for label, shares in (("honest only", {}), ("20 % random, 10 % reversed, 10 % one-sided", None)):
+        hits: dict[str, list[int]] = {}
+        honest = accused = 0
+        for seed in range(seeds):
+            told = {"random": 0.2, "reversed": 0.1, "constant": 0.1} if shares is None else shares
+            found, planted = flagged(seed, told)
+            honest += sum(kind == "honest" for kind in planted.values())
+            accused += sum(planted[worker] == "honest" for worker in found)
+            for worker, kind in planted.items():
+                if kind != "honest":
+                    hits.setdefault(kind, []).append(worker in found)
+        cells = [
+            f"{sum(hits[kind])}/{len(hits[kind])}" if kind in hits else "–"
+            for kind in ("random", "reversed", "constant")
+        ]
+        rows.append([label, *cells, f"{accused}/{honest}"])
+        print(*rows[-1], flush=True)
+    return (
+        "300 pairs, 30 workers, eight answers a pair (80 a worker), slopes spread by 0.4; flagged / planted, and "
+        "honest workers with any flag.\n\n"
+        + figures(["crowd", "random", "reversed", "one-sided", "honest accused"], rows)
+    )
+
+
+def flagged(seed: int, shares: dict[str, float]) -> tuple[set[str], dict[str, str]]:
+    """Flagged workers, and what each was planted as."""
+    from crowdwise.simulate.comparisons.draw import comparison_crowd
+    from crowdwise.simulate.comparisons.scenarios import PlantedComparisons
+    from crowdwise.workers.comparisons.study import flag_comparisons
+
+    crowd = PlantedComparisons(comparison_crowd(300, 30, per_task=8, slope=0.4, **shares, seed=seed))
+    found = flag_comparisons(crowd.votes, cw.Tournament().fit(crowd.votes))
+    planted = dict(zip(crowd.votes.workers.to_list(), crowd.kind, strict=True))
+    return {flag.worker for flag in found if flag.name != "unknown"}, planted
+
+
+def large(ties: bool, n: int = 1_000_000, k: int = 10_000, m: int = 10_000) -> PairRows:
+    """Answers of a large crowd, a fifth of whom toss a coin."""
+    rng = np.random.default_rng(0)
+    score, trust = 1.5 * rng.normal(size=k), np.where(rng.random(m) < 0.2, 0.5, rng.beta(6, 2, m))
+    left, worker = rng.integers(0, k, n), rng.integers(0, m, n)
+    right = (left + rng.integers(1, k, n)) % k
+    p = 1 / (1 + np.exp(score[right] - score[left]))
+    outcome = (rng.random(n) > trust[worker] * p + (1 - trust[worker]) * (1 - p)).astype(np.int8)
+    outcome = np.where(rng.random(n) < 0.15, 2, outcome).astype(np.int8) if ties else outcome
+    return PairRows(*(x.astype(np.int32) for x in (left, right)), outcome, worker.astype(np.int32), None, k, m)
+
+
+def speed_section() -> str:
+    """CPU seconds of whole fits."""
+    rows = []
+    for method, ties in (("crowd_bt", False), ("davidson", True), ("bradley_terry", False), ("rank_centrality", False)):
+        data = large(ties)
+        own = cw.method(method)
+        own.solve(data, None)  # compiled code is loaded once
+        began = time.process_time()
+        found = own.solve(data, None)
+        rows.append([method, f"{time.process_time() - began:.1f}", str(found.n_iter)])
+        print(*rows[-1], flush=True)
+    return (
+        "1,000,000 answers, 10,000 items, 10,000 workers, 15 % ties for davidson; standard errors included.\n\n"
+        + figures(["method", "CPU seconds", "iterations"], rows)
+    )
+
+
+SECTIONS = {
+    "accuracy": ("Against the truth", accuracy_section),
+    "planted": ("Planted crowds", planted_section),
+    "flags": ("Flags", flag_section),
+    "speed": ("Speed", speed_section),
+}
+
+
+def main() -> None:
+    """The sections that are asked for, or all."""
+    parser = argparse.ArgumentParser(description=__doc__)
+    parser.add_argument("sections", nargs="*", help=f"among {', '.join(SECTIONS)}; all unless said")
+    if not PAGE.is_file():
+        PAGE.write_text(HEAD, encoding="utf-8")
+    for name in parser.parse_args().sections or SECTIONS:
+        title, make = SECTIONS[name]
+        write_section(PAGE, name, title, f"python -m benchmarks.comparisons {name}", make())
+
+
+if __name__ == "__main__":
+    main()

@@ -1,0 +1,1 @@
+"""Rankings: quality on the open sets, planted crowds."""

@@ -1,0 +1,22 @@
+"""Methods for rankings."""
+
+from __future__ import annotations
+
+from .card import Card, card
+
+RANKINGS: dict[str, Card] = dict(
+    [
+        card("podium", "Podium", "rankings", "plackett_luce, or borda where little is known of each worker",
+             "Plackett 1975, doi:10.2307/2346567; Borda 1784", can="interval", takes="rankings"),
+        card("plackett_luce", "PlackettLuce", "rankings", "items are taken one by one; a temperature of each worker",
+             "Plackett 1975, doi:10.2307/2346567", can="interval monotone", takes="rankings"),
+        card("borda", "Borda", "rankings", "the mean place of each item", "Borda 1784", can="interval",
+             takes="rankings"),
+        card("copeland", "Copeland", "rankings", "how many others a majority puts an item before",
+             "Copeland 1951", takes="rankings"),
+        card("kemeny", "Kemeny", "rankings", "the order with the fewest disagreements",
+             "Kemeny 1959, Daedalus 88(4)", takes="rankings"),
+        card("mallows", "Mallows", "rankings", "rankings scatter around a centre, each worker's in their own way",
+             "Mallows 1957, doi:10.1093/biomet/44.1-2.114", takes="rankings"),
+    ]
+)  # fmt: skip

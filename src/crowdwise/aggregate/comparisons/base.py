@@ -1,0 +1,199 @@
+"""What every method for comparisons shares: checks, gold, scores with intervals and places, workers, the Result."""
+
+from __future__ import annotations
+
+from abc import abstractmethod
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any, ClassVar
+
+import numpy as np
+import numpy.typing as npt
+import polars as pl
+
+from ...core.errors import DataError, ParameterError
+from ...core.intake.frames import to_polars
+from ...core.params import Share
+from ...core.result import Result, versions
+from ...core.votes import Votes
+from ...engine.em import Callback
+from ...kinds.comparisons.answers import Comparisons
+from ...kinds.comparisons.columns import told_by
+from ...kinds.comparisons.estimate import ComparisonEstimate, ComparisonWorkers
+from ...kinds.comparisons.rows import rows_of, sides_of_tasks
+from ...kinds.comparisons.votes import comparison_votes
+from ...maths.comparisons.fit import PairFit, outcome
+from ...maths.comparisons.leaderboard import places
+from ...maths.comparisons.reliability import reliability
+from ...maths.comparisons.rows import PairRows
+from ..method import Method
+from .gold import GOLD_WEIGHT, pair_gold
+
+F8 = npt.NDArray[np.float64]
+
+
+@dataclass(frozen=True, kw_only=True)
+class ComparisonAggregator(Method):
+    """A method for comparisons. `level` is the chance that an interval is meant to hold the truth."""
+
+    takes: ClassVar[str] = "comparisons"
+    level: Share = 0.95
+
+    def fit(
+        self,
+        votes: Votes[Comparisons] | Any,
+        gold: Any = None,
+        *,
+        prior: Any = None,
+        n_shards: int = 1,  # noqa: ARG002
+        callback: Callback | None = None,
+    ) -> Result:
+        """Scores of the items, the outcome of every pair and a picture of the workers, from votes or a table left,
+        right, winner (worker, task).
+
+        `gold` is the known winner of some tasks (a mapping, or a table task, label): it stays put and teaches.
+        """
+        if prior is not None:
+            raise ParameterError(f"{self.name} cannot use prior=")
+        votes = as_comparisons(votes)
+        known = pair_gold(gold, votes)
+        rows = rows_of(votes)
+        fit = self.solve(_with_gold(rows, votes, known), callback)
+        self.warn_unless_settled(fit.converged, fit.n_iter)
+        return self._result(votes, rows, fit, known)
+
+    @abstractmethod
+    def solve(self, rows: PairRows, callback: Callback | None) -> PairFit:
+        """The method itself. The last worker may be gold itself (see `gold_worker`)."""
+
+    def reason(self, rows: PairRows) -> str | None:  # noqa: ARG002
+        """What was chosen and why, where there was a choice."""
+        return None
+
+    def _result(self, votes: Votes[Comparisons], rows: PairRows, fit: PairFit, known: Any) -> Result:
+        judged = reliability(rows, fit.score)
+        nothing = np.full(votes.n_workers, np.nan)
+        m = votes.n_workers
+        silent = votes.labels_per_worker == 0
+        own = {name: _cut(getattr(fit, name), m, nothing) for name in ("slope", "position", "tie")}
+        trust = {"reliability": judged.mean, "reliability_low": judged.low, "reliability_high": judged.high}
+        picture = ComparisonWorkers(**{n: np.where(silent, np.nan, v) for n, v in (trust | own).items()})
+        reason = self.reason(rows)
+        return Result(
+            method=self.name,
+            params=self.params(),
+            tasks=votes.tasks,
+            workers=votes.workers,
+            estimate=self._estimate(votes, rows, fit, known),
+            picture=picture,
+            labels_per_task=votes.labels_per_task,
+            labels_per_worker=votes.labels_per_worker,
+            gold=None if known is None else known.outcome >= 0,
+            trace=fit.trace,
+            stage=np.zeros(len(fit.trace), dtype=np.int64),
+            n_iter=fit.n_iter,
+            converged=fit.converged,
+            extra={"tie_level": _json(fit.tie_level), "tie_spread": float(fit.tie_spread)}
+            | ({} if reason is None else {"reason": reason}),
+            versions=versions(),
+        )
+
+    def _estimate(self, votes: Votes[Comparisons], rows: PairRows, fit: PairFit, known: Any) -> ComparisonEstimate:
+        from scipy.stats import norm
+
+        left, right = sides_of_tasks(votes)
+        heard = left >= 0
+        chance = np.full((votes.n_tasks, 3), 1 / 3)
+        chance[heard] = outcome(fit.score, left[heard], right[heard], fit.tie_level, fit.tie_spread)
+        if known is not None:
+            chance = known.clamped(chance, left)
+        se = np.full(rows.n_items, np.nan)
+        place = np.ones((3, rows.n_items), dtype=np.int64)
+        asked = rows.asked > 0
+        place[1] = np.bincount(rows.component, minlength=1)[rows.component] if rows.n_items else 1
+        if fit.blocks is not None and rows.n_items:
+            for block in fit.blocks:
+                se[block.members] = np.sqrt(block.variance)
+            found = places(fit.score, fit.blocks, self.level, self.seed)
+            place = np.stack([found.rank_low, found.rank_high, found.group])
+        se = np.where(asked, se, np.nan)
+        half = float(norm.ppf((1 + self.level) / 2)) * se
+        counts = np.bincount(np.concatenate([rows.left, rows.right]), minlength=rows.n_items)
+        return ComparisonEstimate(
+            score=fit.score,
+            se=se,
+            score_low=fit.score - half,
+            score_high=fit.score + half,
+            rank_low=place[0],
+            rank_high=place[1],
+            group=place[2],
+            component=rows.component,
+            n_asked=counts.astype(np.int64),
+            left=left,
+            right=right,
+            chance=chance,
+            items=votes.answers.items,
+        )
+
+
+def _with_gold(rows: PairRows, votes: Votes[Comparisons], known: Any) -> PairRows:
+    """The rows, and one row more for each known pair, of a worker who is always right."""
+    if known is None:
+        return rows
+    left, right = sides_of_tasks(votes)
+    at = np.flatnonzero((known.outcome >= 0) & (left >= 0))
+    return GoldRows(
+        np.concatenate([rows.left, left[at]]).astype(np.int32),
+        np.concatenate([rows.right, right[at]]).astype(np.int32),
+        np.concatenate([rows.outcome, known.outcome[at]]).astype(np.int8),
+        np.concatenate([rows.worker, np.full(len(at), rows.n_workers)]).astype(np.int32),
+        np.concatenate([rows.weights, np.full(len(at), GOLD_WEIGHT)]),
+        rows.n_items,
+        rows.n_workers + 1,
+    )
+
+
+@dataclass(frozen=True, eq=False)
+class GoldRows(PairRows):
+    """Rows whose last worker is gold."""
+
+
+def gold_worker(rows: PairRows) -> npt.NDArray[np.bool_] | None:
+    """Marks the worker that is gold, where there is one."""
+    return np.arange(rows.n_workers) == rows.n_workers - 1 if isinstance(rows, GoldRows) else None
+
+
+def _cut(values: F8 | None, m: int, nothing: F8) -> F8:
+    return nothing if values is None else values[:m]
+
+
+def _json(value: float) -> float | None:
+    return float(value) if np.isfinite(value) else None
+
+
+def as_comparisons(votes: Any) -> Votes[Comparisons]:
+    """Votes of comparisons as they are, a table as votes; anything else is told how to be read."""
+    if isinstance(votes, Votes):
+        if isinstance(votes.answers, Comparisons):
+            return votes
+        raise DataError(
+            f"comparisons are needed, got {votes.kind.people}; read the file with kind='comparisons' "
+            "(--kind comparisons), or take a method for these"
+        )
+    if isinstance(votes, str | Path):
+        raise DataError(f"votes are needed, got the path {str(votes)!r}; read the file first: cw.read(path)")
+    if isinstance(votes, np.ndarray | list | tuple):
+        raise DataError("votes are needed; columns go through cw.comparison_votes(left, right, winner, worker=...)")
+    frame: pl.DataFrame = to_polars(votes)
+    found = told_by(frame.columns)
+    if found is None:
+        raise DataError(
+            f"a table of comparisons needs the columns left, right, winner; it has {', '.join(frame.columns)}"
+        )
+    named: dict[str, Any] = {role: frame[column] for role, column in found.items()}
+    more: dict[str, Any] = {name: frame[name] for name in ("task", "worker", "weight") if name in frame.columns}
+    if "chosen" in named:
+        named["left"], named["right"] = named.pop("chosen"), named.pop("rejected")
+        named["winner"] = pl.Series(["left"] * len(frame))
+    named.pop("topic", None)
+    return comparison_votes(**named, **more)

@@ -1,0 +1,1 @@
+"""Answers that say which of two items wins."""

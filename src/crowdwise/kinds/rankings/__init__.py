@@ -1,0 +1,1 @@
+"""Answers that put items in an order."""

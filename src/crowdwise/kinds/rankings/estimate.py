@@ -1,0 +1,181 @@
+"""Orders of every task's items with scores and places, and workers by how far they go with them."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from typing import Any, ClassVar
+
+import numpy as np
+import numpy.typing as npt
+import polars as pl
+
+from ...core.estimate import Arrays, Estimate, Rules, WorkerPicture
+from ...maths.rankings.rows import average_places
+from .answers import Rankings
+
+F8 = npt.NDArray[np.float64]
+I8 = npt.NDArray[np.int64]
+
+
+@dataclass(frozen=True, eq=False)
+class RankingEstimate(Estimate):
+    """Entries are items of tasks, by task: begin[task] .. begin[task + 1]; entry_item[entry] is a code into `items`.
+
+    score[entry] orders a task's items, higher is better, with standard error and interval (NaN where the method has
+    none); place is what follows, 1 the best, equal scores sharing the mean; rank_low..rank_high are the places it may
+    have, all of a task's together with the chance of the level; `group` 1 cannot be told from the best, and so on.
+    """
+
+    kind: ClassVar[str] = "rankings"
+    rules: ClassVar[Rules] = {
+        "entry_task": ("*", "i", "amounts"),
+        "entry_item": ("*", "i", "amounts"),
+        "score": ("*", "f", "finite"),
+        "se": ("*", "f", "any"),
+        "score_low": ("*", "f", "any"),
+        "score_high": ("*", "f", "any"),
+        "rank_low": ("*", "i", "amounts"),
+        "rank_high": ("*", "i", "amounts"),
+        "group": ("*", "i", "amounts"),
+        "n_asked": ("*", "i", "amounts"),
+        "heard": ("n", "b", "any"),
+    }
+    needed: ClassVar[tuple[str, ...]] = tuple(rules)
+    vocabulary: ClassVar[str | None] = "items"
+
+    entry_task: I8
+    entry_item: I8
+    score: F8
+    se: F8
+    score_low: F8
+    score_high: F8
+    rank_low: I8
+    rank_high: I8
+    group: I8
+    n_asked: I8
+    heard: npt.NDArray[np.bool_]
+    items: pl.Series
+
+    @classmethod
+    def of(cls, arrays: Arrays, names: pl.Series | None, params: Mapping[str, Any]) -> RankingEstimate:  # noqa: ARG003
+        """From a run folder."""
+        assert names is not None
+        own = {name: arrays[name] for name in cls.rules}
+        if len({len(own[name]) for name in cls.rules if name != "heard"}) > 1:
+            raise ValueError("the entries have not equally many values")
+        for name, size in (("entry_task", len(own["heard"])), ("entry_item", len(names))):
+            if own[name].size and own[name].max() >= size:
+                raise ValueError(f"{name} names what is not there")
+        if (np.diff(own["entry_task"]) < 0).any():
+            raise ValueError("the entries are not in the order of their tasks")
+        return cls(**own, items=names.rename("item"))
+
+    def __len__(self) -> int:
+        return len(self.heard)
+
+    @property
+    def place(self) -> F8:
+        """Place of each entry in its task."""
+        return average_places(self.score, self.entry_task)
+
+    def answers(self) -> Rankings:
+        """The estimated orders as one ranking a task; empty where nobody answered."""
+        place = self.place
+        order = np.lexsort((self.entry_item, place, self.entry_task))
+        task, at = self.entry_task[order], place[order]
+        new = np.concatenate([[True], (np.diff(task) != 0) | (np.diff(at) > 1e-9)]) if len(at) else np.zeros(0, bool)
+        first = np.concatenate([[True], np.diff(task) != 0]) if len(at) else np.zeros(0, bool)
+        run = np.cumsum(new) - 1
+        start = np.maximum.accumulate(np.where(first, run, 0)) if len(at) else run
+        offset = np.searchsorted(task, np.arange(len(self) + 1))
+        item, level = self.entry_item[order].astype(np.int32), (run - start).astype(np.int32)
+        return Rankings(offset.astype(np.int64), item, level, np.zeros(len(self), dtype=bool), self.items)
+
+    def table(self, n_labels: npt.NDArray[np.int64]) -> dict[str, Any]:
+        """ranking, n_items, n_labels."""
+        answers = self.answers()
+        text = answers.columns()["ranking"].set(pl.Series(answers.size == 0), None)
+        return {"ranking": text, "n_items": answers.size, "n_labels": n_labels}
+
+    def board(self, tasks: pl.Series) -> pl.DataFrame:
+        """One row an entry, the best of each task first."""
+        table = pl.DataFrame(
+            {
+                "task": tasks.gather(self.entry_task),
+                "item": self.items.gather(self.entry_item),
+                "place": self.place,
+                "score": self.score,
+                "low": self.score_low,
+                "high": self.score_high,
+                "se": self.se,
+                "rank_low": self.rank_low,
+                "rank_high": self.rank_high,
+                "group": self.group,
+                "n_asked": self.n_asked,
+            }
+        )
+        order = np.lexsort((self.place, self.entry_task))
+        ordered: pl.DataFrame = table[order.tolist()]
+        return ordered
+
+    def tables(self, tasks: pl.Series) -> dict[str, pl.DataFrame]:
+        """Further tables of a run folder."""
+        return {"items.csv": self.board(tasks)}
+
+    without_labels: ClassVar[str] = "empty ranking"
+
+    def facts(self) -> dict[str, Any]:
+        """How many items there are."""
+        return {"items": len(self.items), "entries": len(self.score)}
+
+    def answer_columns(self) -> tuple[str, ...]:
+        """ranking."""
+        return ("ranking",)
+
+    def coder_options(self) -> dict[str, Any]:
+        """The items that there are."""
+        return {"items": self.items}
+
+    def size(self) -> str:
+        """How many items."""
+        return f", {len(self.items):,} items"
+
+    def summary(self) -> str:
+        """How many lists of how many items."""
+        n = np.bincount(self.entry_task, minlength=max(len(self), 1))
+        n = n[n > 0]
+        if not len(n):
+            return "no lists"
+        size = f"{n.min()}" if n.min() == n.max() else f"{n.min()} to {n.max()}"
+        return f"{len(n):,} list{'s' * (len(n) != 1)} of {size} items"
+
+
+@dataclass(frozen=True, eq=False)
+class RankingWorkers(WorkerPicture):
+    """agreement[worker]: mean Kendall's tau of their rankings with the estimates, -1 to 1, with a 95 % interval;
+    temperature (1: as the crowd, 0: guesses, below: upside down) or dispersion, NaN where the method has none."""
+
+    rules: ClassVar[Rules] = {
+        "agreement": ("m", "f", "any"),
+        "agreement_low": ("m", "f", "any"),
+        "agreement_high": ("m", "f", "any"),
+        "temperature": ("m", "f", "any"),
+        "dispersion": ("m", "f", "any"),
+    }
+    needed: ClassVar[tuple[str, ...]] = tuple(rules)
+
+    agreement: F8
+    agreement_low: F8
+    agreement_high: F8
+    temperature: F8
+    dispersion: F8
+
+    @classmethod
+    def of(cls, arrays: Arrays, names: pl.Series | None, params: Mapping[str, Any]) -> RankingWorkers:  # noqa: ARG003
+        """From a run folder."""
+        return cls(**{name: arrays[name] for name in cls.rules})
+
+    def table(self) -> dict[str, Any]:
+        """All of it."""
+        return {name: getattr(self, name) for name in self.rules}

@@ -1,0 +1,1 @@
+"""Learning from comparisons: losses that know how often answers are turned around."""

@@ -1,0 +1,1 @@
+"""Maths of rankings: orders of items, with ties and gaps, and the workers behind them."""

@@ -1,0 +1,1 @@
+"""Comparisons: how good they are."""

@@ -1,0 +1,1 @@
+"""Rankings: how good they are."""

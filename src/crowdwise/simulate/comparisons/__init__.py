@@ -1,0 +1,1 @@
+"""Planted crowds of comparisons."""

@@ -1,0 +1,1 @@
+"""Workers who ranked items."""
