@@ -30,8 +30,10 @@ def saving_section(only_finished: bool) -> str:
 def replay_section(only_finished: bool) -> str:
     header = ["set", "labels", "right with all", "runs", *(f"{policy}: share needed" for policy in replayed.POLICIES)]
     return (
-        "How many rounds of EM a sweep makes, and how it starts, were settled with dog, web, sp and trec in view. A run "
-        "that never comes so near counts as all labels. Only recorded (task, worker) pairs can be asked. The share of the labels after which the accuracy first comes "
+        "How many rounds of EM a sweep makes, and how it starts, were settled with dog, web, sp and trec in "
+        "view. A run "
+        "that never comes so near counts as all labels. Only recorded (task, worker) pairs can be asked. The "
+        "share of the labels after which the accuracy first comes "
         f"within a point of that of all labels, looked at every {replayed.EVERY:.0%} of the labels; the live model "
         f"after a sweep, for all policies alike. Means over the runs with 95 % intervals.\n\n"
         + figures(header, replayed.rows(only_finished))
