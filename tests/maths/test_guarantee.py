@@ -8,7 +8,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 from scipy.stats import hypergeom
 
-from crowdwise.maths.guarantee import conformal, double, needed, platt, sampled, walk
+from crowdwise.maths.guarantee import conformal, double, needed, sampled, walk
 from crowdwise.maths.guarantee.balanced import balanced_draws, informedness, on_simplex, solve
 from crowdwise.maths.guarantee.regression import half_width, ppi_plus_plus, regression, weighted
 
@@ -192,12 +192,3 @@ def test_samples_are_compared():
     bins = [np.bincount(np.searchsorted(edges, x), minlength=51) for x in (a, b)]
     assert sampled.rank_sum_of_counts(*bins) == pytest.approx(sampled.rank_sum(a, b), abs=0.05)
     assert sampled.holm([0.01, 0.04, 0.03]) == pytest.approx([0.03, 0.06, 0.06])
-
-
-def test_platt_learns_an_overconfident_judge():
-    rng = np.random.default_rng(0)
-    true = rng.uniform(0.55, 0.95, 4000)
-    stated = 1 / (1 + np.exp(-1.8 * np.log(true / (1 - true))))
-    found = platt.apply(platt.fit(stated, rng.random(4000) < true), stated)
-    assert np.abs(found - true).mean() < 0.03 < np.abs(stated - true).mean()
-    assert platt.fit(np.full(30, 0.9), np.ones(30, dtype=bool))[1] >= 0

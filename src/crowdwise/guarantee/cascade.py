@@ -10,8 +10,8 @@ import numpy.typing as npt
 import polars as pl
 
 from ..core.errors import DataError, ParameterError
-from ..maths.guarantee import platt
 from ..maths.guarantee import walk as walks
+from ..maths.judges.platt import fit_platt
 from .accept import Terms, promise
 from .certificate import Rung
 from .gold import Gold, hashed, place
@@ -100,7 +100,7 @@ def cascade(
 
 def _calibrated(found: Verdicts, gold: Gold) -> F8:
     right = gold.label == found.label[gold.task]
-    return np.where(found.said, platt.apply(platt.fit(found.confidence[gold.task], right), found.confidence), 0.0)
+    return np.where(found.said, fit_platt(found.confidence[gold.task], right.astype(np.float64))(found.confidence), 0.0)
 
 
 def _way(
