@@ -228,5 +228,6 @@ KIND = Kind(
         "card": "crowdwise.plots.notebook:result_html",
         "inspect": "crowdwise.scoring.sets.shown:inspect",
         "worker_rows": "crowdwise.workers.f1_rows:set_rows",
+        "page": "crowdwise.report.sets.page:set_page",
     },
 )
