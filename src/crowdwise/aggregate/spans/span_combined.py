@@ -69,7 +69,7 @@ class SpanCombined(SpanAggregator):
         """The vote, or the average decoded."""
         weight = np.asarray(arrays[f"{BY_WORKER}weight"])
         if "prior" not in arrays:
-            return voted(work, weight, 0.5)
+            return voted(work, weight, 0.5, self.seed)
         parts = [state_shares(work, weight)]
         parts.append(unit_posterior(work, "states", np.asarray(arrays[f"{BY_WORKER}confusion"]), arrays["prior"]))
         if "move" in arrays:

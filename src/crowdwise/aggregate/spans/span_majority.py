@@ -41,4 +41,4 @@ class SpanMajority(SpanAggregator):
 
     def judge(self, work: Work, arrays: Arrays) -> Judged:
         """The vote."""
-        return voted(work, arrays[f"{BY_WORKER}weight"], self.cut)
+        return voted(work, arrays[f"{BY_WORKER}weight"], self.cut, self.seed)

@@ -40,4 +40,4 @@ class SpanVote(SpanAggregator):
 
     def judge(self, work: Work, arrays: Arrays) -> Judged:
         """The vote."""
-        return voted(work, arrays[f"{BY_WORKER}weight"], self.cut)
+        return voted(work, arrays[f"{BY_WORKER}weight"], self.cut, self.seed)

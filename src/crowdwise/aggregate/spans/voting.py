@@ -5,7 +5,7 @@ from __future__ import annotations
 import numpy as np
 
 from ...maths.spans.rows import F8
-from ...maths.spans.vote import own_and_others, shares, splits, worker_f1
+from ...maths.spans.vote import leading, own_and_others, shares, splits, worker_f1
 from .found import Judged
 from .work import Work
 
@@ -21,11 +21,11 @@ def weighted_shares(work: Work, weight: F8) -> F8:
     return share
 
 
-def voted(work: Work, weight: F8, cut: float) -> Judged:
-    """Marked where the tags together have more than `cut`, with the tag that has most."""
+def voted(work: Work, weight: F8, cut: float, seed: int) -> Judged:
+    """Marked where the tags together have more than `cut`, with the tag that has most; `seed` breaks ties."""
     share = weighted_shares(work, weight)
     inside = share[:, 1:].sum(axis=1)
-    tag = np.where(inside > cut + 1e-9, 1 + share[:, 1:].argmax(axis=1), 0).astype(np.int64)
+    tag = np.where(inside > cut + 1e-9, 1 + leading(share[:, 1:], work.units.task, seed), 0).astype(np.int64)
     return Judged(share[:, 1:], tag, split_places(work, weight))
 
 

@@ -62,6 +62,7 @@ SHAPES = {
 OWN_VOTES: dict[str, dict[str, str]] = {
     "boxes": SHAPES,
     "outlines": SHAPES,
+    "spans": {"prodigy": "sequences:write_prodigy", "doccano": "sequences:write_doccano"},
 }
 SHAPE_RESULTS = {
     "coco": "shapes:write_coco_result",

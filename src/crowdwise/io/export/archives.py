@@ -23,25 +23,18 @@ _NOT_XML = re.compile("[\x00-\x08\x0b\x0c\x0e-\x1f\ud800-\udfff\ufffe\uffff]")
 
 
 def write_doccano(reading: Reading, path: Path) -> tuple[str, ...]:
-    """<user>.jsonl."""
-    example = _example_of(reading)
+    """<user>.jsonl, each row as a class or as a list of them."""
+    says = json.loads if reading.annotations.kind.name in LISTS else lambda label: [label]
+    return write_lines(reading, path, lambda row: {"id": row["task"], "text": row["task"], "label": says(row["label"])})
+
+
+def write_lines(reading: Reading, path: Path, example: Callable[[Row], dict[str, Any]]) -> tuple[str, ...]:
+    """<user>.jsonl, a line a row as `example` has it."""
 
     def content(_: str, found: list[Row]) -> str:
-        examples = (example(row) for row in found)
-        return "".join(json.dumps(each, ensure_ascii=False) + "\n" for each in examples)
+        return "".join(json.dumps(example(row), ensure_ascii=False) + "\n" for row in found)
 
     return write_files(reading, path, "{}.jsonl", content)
-
-
-def _example_of(reading: Reading) -> Callable[[Row], dict[str, Any]]:
-    """How a row is written: as classes, as a list of them, or as spans of its text."""
-    if answer_of(reading.annotations) != "spans":
-        says = json.loads if reading.annotations.kind.name in LISTS else lambda label: [label]
-        return lambda row: {"id": row["task"], "text": row["task"], "label": says(row["label"])}
-    from .sequences import doccano_example, texts_of
-
-    texts = texts_of(reading)
-    return lambda row: doccano_example(row, texts.get(row["task"]))
 
 
 def write_cvat(reading: Reading, path: Path) -> tuple[str, ...]:

@@ -76,13 +76,7 @@ def write_snow(reading: Reading, path: Path) -> tuple[str, ...]:
 
 
 def write_prodigy(reading: Reading, path: Path) -> tuple[str, ...]:
-    """Choices, or spans marked by hand: the task is `_input_hash`."""
-    if answer_of(reading.annotations) == "spans":
-        from .sequences import prodigy_example, texts_of
-
-        texts = texts_of(reading)
-        write_jsonl((prodigy_example(row, texts.get(row["task"])) for row in rows(reading.annotations)), path)
-        return ("Prodigy's hashes are numbers; here they are the tasks' names",)
+    """Choices: the task is `_input_hash`."""
     options = [{"id": name, "text": name} for name in reading.annotations.classes.cast(pl.String)]
     examples = (
         {

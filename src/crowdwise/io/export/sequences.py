@@ -13,7 +13,8 @@ from ...core.errors import DataError
 from ...core.side_tables import column_by
 from ..csv.cells import to_csv
 from ..spans.marks import tags_of_spans
-from .rows import Row, by_task
+from .archives import write_lines
+from .rows import Row, by_task, rows, write_jsonl
 
 if TYPE_CHECKING:
     from ..reading import Reading
@@ -29,6 +30,19 @@ def texts_of(reading: Reading) -> dict[str, str]:
         return {}
     names = votes.tasks.cast(pl.String).to_list()
     return {name: str(text) for name, text in zip(names, column.to_list(), strict=True) if text is not None}
+
+
+def write_doccano(reading: Reading, path: Path) -> tuple[str, ...]:
+    """<user>.jsonl with the spans of each text."""
+    texts = texts_of(reading)
+    return write_lines(reading, path, lambda row: doccano_example(row, texts.get(row["task"])))
+
+
+def write_prodigy(reading: Reading, path: Path) -> tuple[str, ...]:
+    """Spans marked by hand: the task is `_input_hash`."""
+    texts = texts_of(reading)
+    write_jsonl((prodigy_example(row, texts.get(row["task"])) for row in rows(reading.annotations)), path)
+    return ("Prodigy's hashes are numbers; here they are the tasks' names",)
 
 
 def doccano_example(row: Row, text: str | None) -> dict[str, Any]:

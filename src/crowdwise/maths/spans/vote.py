@@ -5,6 +5,7 @@ from __future__ import annotations
 import numpy as np
 import numpy.typing as npt
 
+from ..ties import STREAM, winners
 from .rows import F8, I8, summed
 from .units import Cells, Units
 
@@ -95,3 +96,15 @@ def runs(tag: I8, breaks: npt.NDArray[np.bool_], units: Units) -> tuple[I8, I8, 
     after = np.concatenate([begin[1:], [len(tag)]])
     keep = tag[begin] > 0
     return begin[keep], after[keep], tag[begin][keep]
+
+
+def leading(share: F8, task: I8, seed: int) -> I8:
+    """The tag of each unit with the largest share; of several one is drawn by `seed`, one in all of a task, so that a
+    span on which two tags are level stays whole."""
+    level = winners(share)
+    several = np.flatnonzero(level.sum(axis=1) > 1)
+    tag: I8 = level.argmax(axis=1).astype(np.int64)
+    if len(several):
+        luck = np.random.default_rng([seed, STREAM]).random((int(task.max()) + 1, share.shape[1]))
+        tag[several] = np.where(level[several], luck[task[several]], -1.0).argmax(axis=1)
+    return tag
