@@ -163,10 +163,10 @@ class HRRASA(RASA):
     Unlike crowd-kit, which hands the second output over uncut, so that its GLEU compares words with letters.
     """
 
-    lambda_emb: float
-    lambda_out: float
-    calculate_ranks: bool
-    output_similarity: Callable[[str, list[list[str]]], float] | None
+    lambda_emb: float = 0.5
+    lambda_out: float = 0.5
+    calculate_ranks: bool = False
+    output_similarity: Callable[[str, list[list[str]]], float] | None = None
     ranks_: Any = field(init=False, repr=False)
 
     def __init__(
