@@ -28,6 +28,7 @@ _HOMES = {
     "TensorBoard": "training.callbacks",
     "CrowdClassifier": "classifier",
     "CrowdRegressor": "regressor",
+    "CrowdRanker": "comparisons.ranker",
     "NumberCrowd": "numbers.crowd",
     "NumberMethod": "numbers.method",
     "Choice": "choice",
@@ -37,6 +38,7 @@ _HOMES = {
 if TYPE_CHECKING:
     from .choice import Choice, choose
     from .classifier import CrowdClassifier
+    from .comparisons.ranker import CrowdRanker
     from .feeding.batch import CrowdBatch
     from .feeding.crowd import Crowd
     from .feeding.data import CrowdData
@@ -59,6 +61,7 @@ __all__ = [
     "CrowdData",
     "CrowdMethod",
     "CrowdModel",
+    "CrowdRanker",
     "CrowdRegressor",
     "Defaults",
     "Frozen",
