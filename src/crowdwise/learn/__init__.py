@@ -29,6 +29,7 @@ _HOMES = {
     "CrowdClassifier": "classifier",
     "CrowdRegressor": "regressor",
     "CrowdRanker": "comparisons.ranker",
+    "CrowdTagger": "spans.tagger",
     "NumberCrowd": "numbers.crowd",
     "NumberMethod": "numbers.method",
     "Choice": "choice",
@@ -47,6 +48,7 @@ if TYPE_CHECKING:
     from .numbers.crowd import NumberCrowd
     from .numbers.method import NumberMethod
     from .regressor import CrowdRegressor
+    from .spans.tagger import CrowdTagger
     from .training.callbacks import Callback, JsonLines, TensorBoard
     from .training.history import History
     from .training.loop import train
@@ -63,6 +65,7 @@ __all__ = [
     "CrowdModel",
     "CrowdRanker",
     "CrowdRegressor",
+    "CrowdTagger",
     "Defaults",
     "Frozen",
     "History",

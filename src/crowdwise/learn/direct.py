@@ -103,7 +103,11 @@ class DirectEstimator(Fitting):
         return cast("type[Method]", resolve(self.methods[name]))
 
     def _criterion(self, data: CrowdData, held: Any) -> Criterion:
-        return HeldOutAnswers(self._data(data.x, held), self._device())
+        return self._judge(data.x, held)
+
+    def _judge(self, x: Any, held: Any) -> Criterion:
+        """The likelihood of the answers kept aside."""
+        return HeldOutAnswers(self._data(x, held), self._device())
 
     def _asked(self, y: Any, kind: type) -> Votes[Any]:
         """The votes, if they are of this estimator's kind; rows that weigh nothing are left out."""
