@@ -29,6 +29,7 @@ _HOMES = {
     "CrowdClassifier": "classifier",
     "CrowdRegressor": "regressor",
     "CrowdRanker": "comparisons.ranker",
+    "CrowdClusterer": "similarities.clusterer",
     "CrowdTagger": "spans.tagger",
     "NumberCrowd": "numbers.crowd",
     "NumberMethod": "numbers.method",
@@ -48,6 +49,7 @@ if TYPE_CHECKING:
     from .numbers.crowd import NumberCrowd
     from .numbers.method import NumberMethod
     from .regressor import CrowdRegressor
+    from .similarities.clusterer import CrowdClusterer
     from .spans.tagger import CrowdTagger
     from .training.callbacks import Callback, JsonLines, TensorBoard
     from .training.history import History
@@ -60,6 +62,7 @@ __all__ = [
     "Crowd",
     "CrowdBatch",
     "CrowdClassifier",
+    "CrowdClusterer",
     "CrowdData",
     "CrowdMethod",
     "CrowdModel",

@@ -16,9 +16,9 @@ from ...maths.comparisons.rows import LEFT, RIGHT, TIE
 from ..direct import DirectEstimator
 from ..estimator import not_fitted
 from ..feeding.crowd import Rows
-from ..feeding.data import CrowdData, FeatureError, as_features
+from ..feeding.data import CrowdData, FeatureError
 from ..methods.comparisons.reward_net import PairMethod
-from ..pairs.crowd import PairCrowd, PairData, Pairwise, item_rows
+from ..pairs.crowd import PairCrowd, PairData, Pairwise, item_features, item_rows
 from ..training.sweep import sweep_answers
 
 F8 = npt.NDArray[np.float64]
@@ -48,7 +48,7 @@ class CrowdRanker(DirectEstimator):
     def fit(self, X: Any, y: Any, *, items: Any = None) -> Self:
         """Learn from features X and votes y of comparisons; rows of X follow `items`, by default y.answers.items."""
         votes = self._asked(y, Comparisons)
-        x = _items(X)
+        x = item_features(X)
         self.items_, place = item_rows(items, votes.answers.items, len(x))
         said = votes.answers
         crowd = PairCrowd.of(
@@ -106,7 +106,7 @@ class CrowdRanker(DirectEstimator):
     def _checked(self, X: Any) -> Tensor:
         if not hasattr(self, "model_"):
             raise not_fitted("CrowdRanker")
-        x = _items(X)
+        x = item_features(X)
         self._fits_net(tuple(x.shape[1:]))
         return x
 
@@ -126,11 +126,3 @@ class CrowdRanker(DirectEstimator):
         return PairCrowd.shape(len(self.workers_), 1)
 
     items_: pl.Series
-
-
-def _items(X: Any) -> Tensor:
-    """Features of items as a tensor."""
-    x = as_features(X)
-    if not isinstance(x, Tensor):
-        raise FeatureError("features of items must be an array or a tensor; a Dataset has no rows to pair")
-    return x

@@ -15,7 +15,7 @@ from torch.utils.data import Dataset
 from ...core.errors import DataError
 from ...core.vocabulary import as_series, lookup, quote
 from ..feeding.crowd import Rows
-from ..feeding.data import CrowdData
+from ..feeding.data import CrowdData, FeatureError, as_features
 
 I8 = npt.NDArray[np.int64]
 
@@ -127,3 +127,11 @@ def item_rows(names: Any, items: pl.Series, n: int) -> tuple[pl.Series, I8]:
         missing = items.filter(pl.Series(~known))
         raise DataError(f"{len(missing):,} of {len(items):,} items have no features: {quote(missing)}; give each a row")
     return found, order.to_numpy().astype(np.int64)[at]
+
+
+def item_features(x: Any) -> Tensor:
+    """Features of items as a tensor."""
+    found = as_features(x)
+    if not isinstance(found, Tensor):
+        raise FeatureError("features of items must be an array or a tensor; a Dataset has no rows to pair")
+    return found
