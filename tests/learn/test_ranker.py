@@ -154,3 +154,18 @@ def test_one_pair_and_one_worker():
     fitted = CrowdRanker("linear", epochs=3, validation=0).fit(np.eye(2), votes)
     assert fitted.predict(np.eye(2)).shape == (2,)
     assert isinstance(PairData(torch.eye(2), PairCrowd.shape(1, 1, 2)), CrowdData)
+
+
+@pytest.mark.parametrize("method", [(), ("-m", "ccem")])
+def test_the_command_says_what_it_cannot_train_on(tmp_path, method):
+    from typer.testing import CliRunner
+
+    from crowdwise.cli import app
+
+    (tmp_path / "c.csv").write_text("left,right,winner\na,b,left\nb,c,right\n", encoding="utf-8")
+    np.savez(tmp_path / "f.npz", task=np.array(["a", "b", "c"]), x=np.eye(3))
+    where = [str(tmp_path / name) for name in ("f.npz", "c.csv", "run")]
+    found = CliRunner().invoke(app, ["train", *where[:2], "-o", where[2], *method])
+    assert found.exit_code != 0
+    assert "was read as comparisons" in str(found.output) + str(found.exception)
+    assert not isinstance(found.exception, KeyError)
