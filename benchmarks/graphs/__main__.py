@@ -56,11 +56,11 @@ SECTIONS = {"truth": ("Against the truth", truth_section), "planted": ("Planted 
 
 def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__)
-    parser.add_argument("sections", nargs="*", choices=[*SECTIONS, []], default=list(SECTIONS))
+    parser.add_argument("sections", nargs="*", choices=[*SECTIONS, []], default=[])
     if not PAGE.is_file():
         PAGE.write_text(HEAD, encoding="utf-8")
     warnings.simplefilter("ignore")
-    for name in parser.parse_args().sections:
+    for name in parser.parse_args().sections or SECTIONS:
         title, make = SECTIONS[name]
         write_section(PAGE, name, title, f"python -m benchmarks.graphs {name}", make())
 

@@ -64,10 +64,10 @@ SECTIONS = {
 
 def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__)
-    parser.add_argument("sections", nargs="*", choices=[*SECTIONS, []], default=list(SECTIONS))
+    parser.add_argument("sections", nargs="*", choices=[*SECTIONS, []], default=[])
     if not PAGE.is_file():
         PAGE.write_text(HEAD, encoding="utf-8")
-    for name in parser.parse_args().sections:
+    for name in parser.parse_args().sections or SECTIONS:
         title, make = SECTIONS[name]
         write_section(PAGE, name, title, f"python -m benchmarks.texts {name}", make())
 

@@ -227,6 +227,7 @@ KIND = Kind(
         "show": "crowdwise.scoring.sets.shown:show",
         "card": "crowdwise.plots.notebook:result_html",
         "inspect": "crowdwise.scoring.sets.shown:inspect",
-        "worker_rows": "crowdwise.scoring.sets.shown:worker_rows",
+        "worker_rows": "crowdwise.workers.f1_rows:set_rows",
+        "page": "crowdwise.report.sets.page:set_page",
     },
 )

@@ -83,7 +83,7 @@ KIND = Kind(
         "estimate": "crowdwise.kinds.spans.estimate:SpanEstimate",
         "picture": "crowdwise.kinds.spans.estimate:SpanWorkers",
         "sentences": "crowdwise.scoring.spans.shown:sentences",
-        "worker_rows": "crowdwise.scoring.spans.shown:worker_rows",
+        "worker_rows": "crowdwise.workers.f1_rows:span_rows",
         "show": "crowdwise.scoring.spans.shown:show",
         "inspect": "crowdwise.scoring.spans.shown:inspect",
         "evaluate": "crowdwise.scoring.spans.evaluate:evaluate",

@@ -102,7 +102,19 @@ def evaluate(
     for name in ("task", "left", "right"):
         if name not in found.columns:
             raise DataError(f"the table has no column {name!r}; it has {', '.join(found.columns)}")
+    if not lookup(found["task"], known["task"])[1].any():
+        known = _winners(found, known)
     return _pairs(found["task"], (found["left"], found["right"]), _chances(found), known, told, resamples, seed)
+
+
+def _winners(found: pl.DataFrame, known: pl.DataFrame) -> pl.DataFrame:
+    """Known items as known winners of the pairs of a table; the truth as it was where its items are not these."""
+    score = dict(zip(known["task"].cast(pl.String).to_list(), known["label"].to_list(), strict=True))
+    true = {name: float(each) for name, each in score.items()} if numbers(known["label"]) is not None else {}
+    rows = zip(*(found[name].cast(pl.String).to_list() for name in ("task", "left", "right")), strict=True)
+    won = [(task, "tie" if true[one] == true[two] else "left" if true[one] > true[two] else "right")
+           for task, one, two in rows if one in true and two in true]  # fmt: skip
+    return pl.DataFrame(won, schema=["task", "label"], orient="row") if won else known
 
 
 def _truth(truth: Any) -> pl.DataFrame:

@@ -1,4 +1,4 @@
-"""Label sets for people: what a fit comes to, a saved result, what a file holds, workers in a few rows."""
+"""Label sets for people: what a fit comes to, a saved result, what a file holds."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ import numpy as np
 from ...core.result import Result
 from ...core.votes import Votes
 from ...kinds.sets.answers import Sets
-from ...kinds.sets.estimate import SetPosterior, SetWorkers
+from ...kinds.sets.estimate import SetPosterior
 from ..scored import Table
 
 # A class this sure, either way, is settled.
@@ -81,24 +81,3 @@ def inspect(facts: dict[str, Any], limit: int) -> tuple[list[list[str]], list[Ta
     if facts["largest_answer"] <= 1:
         advice.append("no answer names two classes; if only one may be true, --kind classes is the better reading")
     return rows, [Table("Classes", ["class", "answers that name it", "share"], table)], advice
-
-
-def worker_rows(result: Result, limit: int = 5) -> tuple[list[str], list[list[str]]]:
-    """The best and the worst by F1, those without answers left out."""
-    own = result.picture
-    assert isinstance(own, SetWorkers)
-    heard = np.flatnonzero((result.labels_per_worker > 0) & np.isfinite(own.f1))
-    order = heard[np.argsort(-own.f1[heard], kind="stable")]
-    some = order if len(order) <= 2 * limit else np.concatenate([order[:limit], order[-limit:]])
-    names = result.workers.gather(some).to_list()
-    columns = (own.f1, own.precision, own.recall, own.false_alarms)
-    rows = [
-        [str(name), f"{result.labels_per_worker[w]:,}"]
-        + ["–" if np.isnan(each[w]) else f"{each[w]:.3f}" for each in columns]
-        + [f"{own.named[w]:.2f}"]
-        for name, w in zip(names, some, strict=True)
-    ]
-    header = ["worker", "answers", "F1", "precision", "recall", "false alarms", "classes named"]
-    if len(some) < len(order):
-        rows.insert(limit, ["…"] + [""] * (len(header) - 1))
-    return header, rows

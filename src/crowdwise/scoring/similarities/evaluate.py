@@ -13,11 +13,13 @@ import polars as pl
 from ...aggregate.similarities.gold import item_truth
 from ...core.errors import DataError
 from ...core.result import Result
-from ...core.vocabulary import lookup
+from ...core.vocabulary import lookup, quote
+from ...kinds.similarities.columns import NO, YES
 from ...kinds.similarities.estimate import SimilarityEstimate
 from ...maths.similarities.agreement import adjusted_rand, matched_accuracy, mutual_information
 from ..evaluate import ALL_GOLD
 from ..scored import Scored, Table
+from .asked import judged
 
 F8 = npt.NDArray[np.float64]
 I8 = npt.NDArray[np.int64]
@@ -40,7 +42,8 @@ HALVES = 200
 
 @dataclass(frozen=True, repr=False)
 class SimilarityEvaluation(Scored):
-    """Scores over the items whose true cluster is known; `intervals` are 95 %, by halves of the items."""
+    """Scores over the items whose true cluster is known; `intervals` are 95 %, by halves of the items. Of a table of
+    pairs only `pairs` can be said, and `n` counts them."""
 
     n: int
     scores: dict[str, float]
@@ -50,17 +53,21 @@ class SimilarityEvaluation(Scored):
 
     def __getattr__(self, name: str) -> float:
         """ari, nmi, accuracy, pairs, clusters, true_clusters."""
-        if name in SCORES:
+        if name in SCORES and name in self.scores:
             return self.scores[name]
         raise AttributeError(name)
 
     def __repr__(self) -> str:
+        if "ari" not in self.scores:
+            return f"SimilarityEvaluation({self.n:,} pairs: {self.pairs:.3f} told right)"
         return f"SimilarityEvaluation({self.n:,} items: ARI {self.ari:.3f}, NMI {self.nmi:.3f})"
 
     def rows(self) -> list[list[str]]:
         """Name, value and interval."""
         out = []
         for key, name in SCORES.items():
+            if key not in self.scores:
+                continue
             value, ends = self.scores[key], self.intervals.get(key)
             shown = "–" if np.isnan(value) else f"{value:.0f}" if "clusters" in key else f"{value:.4f}"
             out.append([name, shown, "–" if ends is None else f"{ends[0]:.4f} – {ends[1]:.4f}"])
@@ -89,13 +96,13 @@ def evaluate(
     found: Result | pl.DataFrame,
     truth: Any,
     *,
-    told: pl.Series | None = None,  # noqa: ARG001
+    told: pl.Series | None = None,
     resamples: int = 0,
     seed: int = 0,
 ) -> SimilarityEvaluation:
-    """Score a Result against the true clusters: a mapping, or a table item, cluster."""
+    """Score a Result, or a table left, right, same, against the true clusters: a mapping, or a table item, cluster."""
     if not isinstance(found, Result):
-        raise DataError("clusters are scored from the folder that aggregate wrote, not from its labels.csv")
+        return _pairs(found, item_truth(truth), told)
     own = found.estimate
     assert isinstance(own, SimilarityEstimate)
     table = item_truth(truth)
@@ -120,6 +127,18 @@ def evaluate(
     scores |= {"clusters": float(len(np.unique(mine))), "true_clusters": float(len(np.unique(theirs)))}
     intervals = _intervals(mine, theirs, scores, seed) if resamples and len(some) >= 8 else {}
     return SimilarityEvaluation(len(some), scores, int((~there).sum()), int(gone.sum()), intervals)
+
+
+def _pairs(found: pl.DataFrame, truth: pl.DataFrame, told: pl.Series | None) -> SimilarityEvaluation:
+    """How many pairs of a table are told right."""
+    use, (left, right), gone = judged(found, truth["item"], ("left", "right"), told)
+    text = found["same"].filter(pl.Series(use)).cast(pl.String).str.strip_chars().str.to_lowercase()
+    same, other = (text.is_in(list(words)).fill_null(False).to_numpy() for words in (YES, NO))
+    if not (same | other).all():
+        raise DataError(f"same is {quote(text.filter(pl.Series(~(same | other))))}, which is neither yes nor no")
+    cluster = np.unique(truth["label"].cast(pl.String).to_numpy(), return_inverse=True)[1]
+    share = float((same == (cluster[left] == cluster[right])).mean())
+    return SimilarityEvaluation(len(same), {"pairs": share}, n_gold_left_out=gone)
 
 
 def _intervals(mine: I8, theirs: I8, scores: dict[str, float], seed: int) -> dict[str, tuple[float, float]]:

@@ -1,4 +1,4 @@
-"""Spans for people: what a fit comes to, its workers, what is in a file."""
+"""Spans for people: what a fit comes to, what is in a file."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ import numpy as np
 
 from ...core.result import Result
 from ...core.votes import Votes
-from ...kinds.spans.estimate import SpanEstimate, SpanWorkers
+from ...kinds.spans.estimate import SpanEstimate
 from ..scored import Table
 
 Row = list[str]
@@ -25,24 +25,6 @@ def sentences(votes: Votes[Any], result: Result) -> list[str]:  # noqa: ARG001
     empty = int((estimate.n_spans[heard] == 0).sum())
     out = f"{estimate.summary()}; {empty:,} of {int(heard.sum()):,} tasks have none"
     return [f"{out}; on {doubt:,} tasks the workers differ so much that another look is worth it"]
-
-
-def worker_rows(result: Result, limit: int = 5) -> tuple[list[str], list[Row]]:
-    """The best and the worst by their F1 against the others, those without answers left out."""
-    picture = result.picture
-    assert isinstance(picture, SpanWorkers)
-    heard = np.flatnonzero(result.labels_per_worker > 0)
-    order = heard[np.argsort(-picture.f1[heard], kind="stable")]
-    some = order if len(order) <= 2 * limit else np.concatenate([order[:limit], order[-limit:]])
-    names = result.workers.gather(some.tolist()).to_list()
-    rows = [
-        [str(name), f"{result.labels_per_worker[w]:,}"]
-        + [_figure(values[w]) for values in (picture.f1, picture.precision, picture.recall)]
-        for name, w in zip(names, some, strict=True)
-    ]
-    if len(some) < len(order):
-        rows.insert(limit, ["…", "", "", "", ""])
-    return ["worker", "answers", "F1 with the others", "precision", "recall"], rows
 
 
 def _figure(value: float) -> str:

@@ -9,12 +9,14 @@ import numpy as np
 import numpy.typing as npt
 import polars as pl
 
+from ...aggregate.comparisons.gold import outcomes
 from ...aggregate.similarities.gold import item_truth
 from ...core.errors import DataError
 from ...core.result import Result
-from ...core.vocabulary import lookup
+from ...core.vocabulary import lookup, quote
 from ...kinds.triplets.estimate import TripletEstimate
 from ..scored import Scored, Table
+from ..similarities.asked import judged
 
 F8 = npt.NDArray[np.float64]
 SCORES = {
@@ -28,7 +30,8 @@ HALVES = 200
 
 @dataclass(frozen=True, repr=False)
 class TripletEvaluation(Scored):
-    """Scores over the items whose true number is known; an axis may point either way."""
+    """Scores over the items whose true number is known; an axis may point either way. Of a table of triplets only
+    `triplets` can be said, and `n` counts them."""
 
     n: int
     scores: dict[str, float]
@@ -38,17 +41,21 @@ class TripletEvaluation(Scored):
 
     def __getattr__(self, name: str) -> float:
         """kendall, spearman, any_axis, triplets."""
-        if name in SCORES:
+        if name in SCORES and name in self.scores:
             return self.scores[name]
         raise AttributeError(name)
 
     def __repr__(self) -> str:
+        if "kendall" not in self.scores:
+            return f"TripletEvaluation({self.n:,} triplets: {self.triplets:.3f} told right)"
         return f"TripletEvaluation({self.n:,} items: Kendall {self.kendall:.3f}, triplets {self.triplets:.3f})"
 
     def rows(self) -> list[list[str]]:
         """Name, value and interval."""
         out = []
         for key, name in SCORES.items():
+            if key not in self.scores:
+                continue
             value, ends = self.scores[key], self.intervals.get(key)
             shown = "–" if np.isnan(value) else f"{value:.4f}"
             out.append([name, shown, "–" if ends is None else f"{ends[0]:.4f} – {ends[1]:.4f}"])
@@ -77,15 +84,12 @@ def evaluate(
     found: Result | pl.DataFrame,
     truth: Any,
     *,
-    told: pl.Series | None = None,  # noqa: ARG001
+    told: pl.Series | None = None,
     resamples: int = 0,
     seed: int = 0,
 ) -> TripletEvaluation:
-    """Score a Result against a number of each item: a mapping, or a table item, score."""
-    if not isinstance(found, Result):
-        raise DataError("places are scored from the folder that aggregate wrote, not from its labels.csv")
-    own = found.estimate
-    assert isinstance(own, TripletEstimate)
+    """Score a Result, or a table head, left, right, closer, against a number of each item: a mapping, or a table item,
+    score."""
     table = item_truth(truth, "score")
     number = table["label"].cast(pl.String).str.strip_chars().cast(pl.Float64, strict=False)
     if number.null_count():
@@ -93,6 +97,10 @@ def evaluate(
         raise DataError(
             f"the truth of an item is {str(bad)[:40]!r}, which is no number (a table item, score is needed)"
         )
+    if not isinstance(found, Result):
+        return _rows(found, table["item"], number.to_numpy(), told)
+    own = found.estimate
+    assert isinstance(own, TripletEstimate)
     at, there = lookup(own.items.cast(pl.String), table["item"].cast(pl.String))
     if int(there.sum()) < 2:
         raise DataError("fewer than two of the items in the truth were asked about here; do the ids match?")
@@ -123,6 +131,21 @@ def _orders(place: F8, true: F8) -> dict[str, float]:
         "spearman": abs(float(spearmanr(place[:, 0], true)[0])),
         "any_axis": abs(float(kendalltau(along, true)[0])),
     }
+
+
+def _rows(found: pl.DataFrame, items: pl.Series, number: F8, told: pl.Series | None) -> TripletEvaluation:
+    """How many triplets of a table, whose truth is no tie, are told right."""
+    use, sides, gone = judged(found, items, ("head", "left", "right"), told)
+    head, left, right = (number[side] for side in sides)
+    gap = np.abs(head - right) - np.abs(head - left)
+    some = found.filter(pl.Series(use))
+    said = outcomes(some["closer"], some["left"], some["right"])
+    if (said > 1).any() or (said < 0).any():
+        bad = some["closer"].filter(pl.Series((said > 1) | (said < 0)))
+        raise DataError(f"closer is {quote(bad)}, which is neither left nor right nor one of the two items")
+    told_right = ((said == 0) == (gap > 0))[gap != 0]
+    share = float(told_right.mean()) if len(told_right) else float("nan")
+    return TripletEvaluation(len(told_right), {"triplets": share}, n_gold_left_out=gone)
 
 
 def _triplets(own: TripletEstimate, true: F8, n_labels: npt.NDArray[np.int64]) -> float:

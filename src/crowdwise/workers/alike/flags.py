@@ -115,7 +115,7 @@ def _random(votes: Votes[Any], seen: Seen) -> Iterator[Flag]:
         return
     # A worker whose rows hardly vary has no error to speak of: they are given that of a share.
     error = np.maximum(close.error, 0.5 / np.maximum(close.n, 1))
-    high, low = close.follows + SURE * error, close.follows - 2 * error
+    high, low = close.follows + as_sure(SURE, close.n) * error, close.follows - 2 * error
     for w in np.flatnonzero(known & (high < HALF * usual) & (low <= TENTH * usual)).tolist():
         own = seen.rows.by_worker[0][seen.rows.by_worker[1][w] : seen.rows.by_worker[1][w + 1]]
         words = (
@@ -125,6 +125,13 @@ def _random(votes: Votes[Any], seen: Seen) -> Iterator[Flag]:
         name = "reversed" if high[w] < 0 else "random"
         words += "; do they take one answer for its opposite?" * (name == "reversed")
         yield _flag(votes, w, name, evidence=words, tasks=examples(votes, seen.rows.task[own]))
+
+
+def as_sure(errors: float, n: I8) -> F8:
+    """So many standard errors, or more where few answers gave the error: Student's quantile for the normal one's."""
+    from scipy.stats import norm, t
+
+    return np.asarray(t.isf(norm.sf(errors), np.maximum(n - 1, 1)))
 
 
 def _copying(votes: Votes[Any], seen: Seen) -> Iterator[Flag]:

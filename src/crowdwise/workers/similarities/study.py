@@ -16,7 +16,7 @@ from ...core.votes import Votes
 from ...kinds.similarities.answers import Similarities
 from ...kinds.similarities.estimate import SimilarityWorkers
 from ...scoring.scored import Table
-from ..alike.flags import ALIKE_FLAGS, LEAST
+from ..alike.flags import ALIKE_FLAGS, LEAST, as_sure
 from ..alike.study import AlikeStudy, looked_at
 from ..flags import Flag
 from ..ranking import best_and_worst
@@ -24,7 +24,7 @@ from ..wording import between, number
 
 F8 = npt.NDArray[np.float64]
 # Random: the two coins sum to surely (so many standard errors) less than half of what the usual worker's do beyond 1.
-SURE, HALF, TENTH = 2.0, 0.5, 0.1
+SURE, HALF, TENTH = 3.0, 0.5, 0.1
 # Constant: one answer in so large a share, as unlikely as this where the crowd says it as often as it does.
 ONE_ANSWER, UNLIKELY = 0.95, 1e-5
 
@@ -97,6 +97,7 @@ def coin_flags(votes: Votes[Similarities], result: Result) -> Iterator[Flag]:
     yes = np.bincount(pairs.worker, weights=pairs.same, minlength=m)
     usual = float(pairs.same.mean()) if len(pairs) else 0.5
     signal, error = _signal(picture, n)
+    high = signal + as_sure(SURE, n) * error
     heard = (n >= LEAST) & np.isfinite(signal)
     middle = float(np.median(signal[heard])) if heard.any() else 0.0
     for w in np.flatnonzero(n >= LEAST).tolist():
@@ -105,10 +106,10 @@ def coin_flags(votes: Votes[Similarities], result: Result) -> Iterator[Flag]:
             word = "same" if yes[w] == most else "different"
             words = f'says "{word}" in {most:.0f} of {n[w]} answers, where the crowd does in {share:.0%}'
             yield Flag(votes.workers[w], "constant", evidence=words, of="similarities")
-        elif heard[w] and signal[w] + SURE * error[w] < 0:
+        elif heard[w] and high[w] < 0:
             words = f"right {picture.skill[w]:.0%} of {n[w]} times: the opposite tells more"
             yield Flag(votes.workers[w], "adversarial", evidence=words, of="similarities")
-        elif heard[w] and signal[w] + SURE * error[w] < HALF * middle and signal[w] - error[w] < TENTH:
+        elif heard[w] and high[w] < HALF * middle and signal[w] - error[w] < TENTH:
             words = (f"the two coins sum to {1 + signal[w]:.2f} (1: answers do not depend on the pair) over {n[w]} "
                      f"answers, where the usual worker's sum to {1 + middle:.2f}")  # fmt: skip
             yield Flag(votes.workers[w], "random", evidence=words, of="similarities")

@@ -1,0 +1,1 @@
+"""The page of a crowd that answers with label sets."""
