@@ -22,6 +22,7 @@ COMMANDS = {
     "estimate": "IN -m majority_vote --gold GOLD --of accuracy --sampling random",
     "accept": "IN -m majority_vote --plan",
     "fair": "IN -m majority_vote --groups GROUPS",
+    "next": "IN -m hierarchical",
     "report": "IN -m hierarchical -o OUT.html",
     "train": "FEATURES IN -m crowd_layer --net linear --epochs 1 --validation 0 -o OUT",
     "predict": "RUN FEATURES --votes IN",

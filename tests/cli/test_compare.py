@@ -95,7 +95,9 @@ def test_wrong_names_and_truths_are_one_line(fails, files):
 def test_all_methods_are_the_default(works, files):
     out, _ = works("compare", files / "votes.csv", "--gold", files / "gold.csv", "--folds", 0, "--json")
     found = json.loads(out)
-    assert [row["method"] for row in found["methods"]] == cw.methods()
+    lacking = {"order", "links"}  # which this file has not
+    fit = [name for name in cw.methods() if not lacking & cw.registry.card(name).needs]
+    assert [row["method"] for row in found["methods"]] == fit
     for row in found["methods"]:
         needs = cw.registry.card(row["method"]).needs
         assert (row["reason"] is not None) == ("binary" in needs), row["method"]

@@ -43,6 +43,15 @@ ARGUMENTS = {
     "SegmentationMajorityVote": ["default_skill", "on_missing_skill"],
     "SegmentationRASA": ["n_iter", "tol"],
     "SegmentationEM": ["n_iter", "tol"],
+    "BradleyTerry": ["n_iter", "tol"],
+    "NoisyBradleyTerry": ["n_iter", "tol", "regularization_ratio", "random_state"],
+    "ROVER": ["tokenizer", "detokenizer", "silent"],
+    "RASA": ["n_iter", "tol", "alpha"],
+    "HRRASA": ["n_iter", "tol", "lambda_emb", "lambda_out", "alpha", "calculate_ranks", "output_similarity"],
+    "TextRASA": ["encoder", "n_iter", "tol", "alpha"],
+    "TextHRRASA": ["encoder", "n_iter", "tol", "lambda_emb", "lambda_out", "alpha", "calculate_ranks",
+                   "output_similarity"],
+    "ClosestToAverage": ["distance"],
 }  # fmt: skip
 
 

@@ -48,7 +48,7 @@ def test_argilla_rankings(tmp_path):
     [
         ("task,worker,left,right,label", "1,w,a,b,left", "comparisons"),
         ("task,worker,left,right,label", "1,w,a,b,b", "comparisons"),
-        ("task,worker,left,right,label", "1,w,a,b,1", "classes"),
+        ("task,worker,left,right,label", "1,w,a,b,1", "similarities"),
         ("task,worker,label", "1,w,a>b>c", "rankings"),
         ("task,worker,label", "1,w,a->b", "classes"),
         ("task,worker,label", "1,w,<b>", "classes"),

@@ -29,5 +29,6 @@ def test_what_a_tool_wrote(tool, file):
 
 
 def test_every_format_was_written_by_somebody_else():
-    of_no_tool = {"conll", "tokens"}  # columns that many write, by no one package; see test_span_formats.py
+    # What many write, by no one package; see test_span_formats.py and the tests of shapes.
+    of_no_tool = {"conll", "tokens", "coco"}
     assert {file["format"] for _, file in FILES} >= set(FORMATS) - of_no_tool

@@ -76,7 +76,7 @@ def test_its_workers_and_its_page_cost_one_function(folder, crowdwise_cli):
     assert code == 0, err
     assert "Steadiness" in out
     assert "closeness" in out
-    assert "1 workers are flagged" in err
+    assert "1 worker is flagged" in err
     assert {path.name for path in (folder / "tables").iterdir()} == {"quality.csv", "agreement.csv", "flags.csv"}
     code, _, err = crowdwise_cli("report", votes, "-o", folder / "page.html")
     assert code == 0, err

@@ -88,8 +88,16 @@ def test_bad_workers_are_flagged_and_honest_ones_are_not():
 def test_a_million_answers_take_seconds():
     cw.CrowdBT(max_iter=1).solve(large(False), None)
     cw.Davidson(max_iter=1).solve(large(True), None)
-    for method, ties, limit in ((cw.CrowdBT(), False, 5.0), (cw.Davidson(), True, 10.0)):
+    for method, ties in ((cw.CrowdBT(), False), (cw.Davidson(), True)):
         data = large(ties)
+        floor = min(_spent(lambda: np.bincount(data.left, data.left * 0.5, 10_000)) for _ in range(5))  # noqa: B023
         began = time.process_time()
         assert method.solve(data, None).converged
-        assert time.process_time() - began < limit
+        # Some tens of passes, each some tens of times a bare sum over the rows.
+        assert time.process_time() - began < 4000 * floor
+
+
+def _spent(job):
+    began = time.process_time()
+    job()
+    return time.process_time() - began

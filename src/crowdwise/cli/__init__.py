@@ -7,61 +7,65 @@ from __future__ import annotations
 
 import sys
 import warnings
+from collections.abc import Iterable
 from contextlib import suppress
+from importlib import import_module
 from typing import Annotated, Any
 
 import typer
 
 from .. import __version__
 from ..core.errors import CrowdwiseError, CrowdwiseWarning
-from . import (
-    aggregate,
-    compare,
-    convert,
-    demo,
-    evaluate,
-    inspect,
-    methods,
-    predict,
-    report,
-    show,
-    simulate,
-    train,
-    workers,
-)
-from .guarantee import accept, estimate, fair
-from .judges import command as judges
-from .live import next
 from .terminal import clean
 
-app = typer.Typer(
-    name="crowdwise",
-    help="From what many fallible people (or models) said to what is true, and whom to trust.",
-    no_args_is_help=True,
-    add_completion=False,
-    pretty_exceptions_enable=False,
-    context_settings={"help_option_names": ["-h", "--help"]},
-    epilog="Start with: crowdwise demo",
-)
+# Each command's function, in the order of --help. A module is imported when its command is asked for: the options of
+# all of them together take longer to set up than most commands take to run.
+COMMANDS = {
+    "demo": "demo:demo",
+    "inspect": "inspect:inspect",
+    "aggregate": "aggregate:aggregate",
+    "evaluate": "evaluate:evaluate",
+    "compare": "compare:compare",
+    "estimate": "guarantee.estimate:estimate",
+    "accept": "guarantee.accept:accept",
+    "fair": "guarantee.fair:fair",
+    "train": "train:train",
+    "predict": "predict:predict",
+    "methods": "methods:methods",
+    "show": "show:show",
+    "workers": "workers:workers",
+    "judges": "judges.command:judges",
+    "report": "report:report",
+    "next": "live.next:next_",
+    "simulate": "simulate:simulate",
+    "convert": "convert:convert",
+}
 
-app.command("demo")(demo.demo)
-app.command("inspect")(inspect.inspect)
-app.command("aggregate")(aggregate.aggregate)
-app.command("evaluate")(evaluate.evaluate)
-app.command("compare")(compare.compare)
-app.command("estimate")(estimate.estimate)
-app.command("accept")(accept.accept)
-app.command("fair")(fair.fair)
-app.command("train")(train.train)
-app.command("predict")(predict.predict)
-app.command("methods")(methods.methods)
-app.command("show")(show.show)
-app.command("workers")(workers.workers)
-app.command("judges")(judges.judges)
-app.command("report")(report.report)
-app.command("next")(next.next_)
-app.command("simulate")(simulate.simulate)
-app.command("convert")(convert.convert)
+
+def app_of(names: Iterable[str]) -> typer.Typer:
+    """The command line with these commands."""
+    made = typer.Typer(
+        name="crowdwise",
+        help="From what many fallible people (or models) said to what is true, and whom to trust.",
+        no_args_is_help=True,
+        add_completion=False,
+        pretty_exceptions_enable=False,
+        context_settings={"help_option_names": ["-h", "--help"]},
+        epilog="Start with: crowdwise demo",
+        callback=_common,
+    )
+    for name in names:
+        module, _, function = COMMANDS[name].partition(":")
+        made.command(name)(getattr(import_module(f"{__name__}.{module}"), function))
+    return made
+
+
+def __getattr__(name: str) -> Any:
+    """`app`: the whole command line, for tests and docs."""
+    if name != "app":
+        raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
+    globals()["app"] = made = app_of(COMMANDS)
+    return made
 
 
 def _version(wanted: bool) -> None:
@@ -70,7 +74,6 @@ def _version(wanted: bool) -> None:
         raise typer.Exit
 
 
-@app.callback()
 def _common(
     version: Annotated[
         bool, typer.Option("--version", callback=_version, is_eager=True, help="Print the version.")
@@ -83,7 +86,10 @@ def main(arguments: list[str] | None = None) -> None:
     """The entry point: every fault of the user's becomes one line on stderr and exit code 2."""
     warnings.showwarning = _show_warning  # type: ignore[assignment]
     try:
-        code = app(args=arguments, standalone_mode=False)
+        given = sys.argv[1:] if arguments is None else arguments
+        first = given[:1]
+        wanted = first if first and (first[0] in COMMANDS or first == ["--version"]) else COMMANDS
+        code = app_of(name for name in wanted if name in COMMANDS)(args=given, standalone_mode=False)
         sys.stdout.flush()
     except CrowdwiseError as error:
         _fail(str(error))

@@ -150,7 +150,8 @@ def tell(result: Result, annotations: Any, output: Path | None) -> None:
         say(sentence)
     none = int((annotations.labels_per_task == 0).sum())
     if none:
-        say(f"{none:,} tasks have no label at all; their rows show the {result.estimate.without_labels}")
+        who, rows = ("1 task has", "its row shows") if none == 1 else (f"{none:,} tasks have", "their rows show")
+        say(f"{who} no label at all; {rows} the {result.estimate.without_labels}")
     if output is not None:
         print_table("Workers, best and worst", *kind.door("worker_rows")(result))
         say(f"written to {output}")

@@ -79,7 +79,7 @@ def train(
     from ..learn.feeding.features import read_features
 
     annotations: Any = None if method else asked.read(votes).annotations
-    method = method or DEFAULTS[annotations.answers.kind]
+    method = method or default_for(annotations, votes)
     params = learner_params(method, param)
     of_numbers = takes(method) == "numbers"
     refuse_to_overwrite(output, FILES + OWN, force)
@@ -121,16 +121,28 @@ def takes(method: str) -> str:
     return learner(method).takes
 
 
+def default_for(votes: Any, where: str) -> str:
+    """The method for a kind of votes; one line where the command has none."""
+    from ..core.errors import DataError
+
+    found = votes.answers.kind
+    if found not in DEFAULTS:
+        raise DataError(
+            f"{where} was read as {found}; this command trains on {' and '.join(DEFAULTS)}. In Python, crowdwise.learn "
+            "has CrowdRanker for comparisons, CrowdTagger for spans, CrowdClusterer for similarities"
+        )
+    return DEFAULTS[found]
+
+
 def refuse_other_kind(method: str, votes: Any, where: str) -> None:
     """One line where the file holds another kind of votes than the method takes."""
     from ..core.errors import DataError
 
     wanted, found = takes(method), votes.answers.kind
     if wanted != found:
+        other = f"; -m {DEFAULTS[found]} takes {found}" if found in DEFAULTS else ""
         more = "" if wanted == "classes" else "; name their column value, or say --kind numbers"
-        raise DataError(
-            f"{where} was read as {found}, {method} takes {wanted}{more}; -m {DEFAULTS.get(found)} takes {found}"
-        )
+        raise DataError(f"{where} was read as {found}, {method} takes {wanted}{more}{other}")
 
 
 def make(net: str, method: str, how: dict[str, Any], *, balance: bool) -> Any:

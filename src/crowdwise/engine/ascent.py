@@ -73,7 +73,7 @@ def climb(
     while len(trace) <= max_iter and not converged:
         way = _direction(at, memory)
         way *= min(1.0, reach / max(float(np.abs(way).max(initial=0.0)), 1e-300))
-        slope = float(way @ at.gradient)
+        slope = dot(way, at.gradient)
         step = 1.0
         for _ in range(HALVINGS):
             there = objective(x + step * way)
@@ -87,8 +87,8 @@ def climb(
                 break
             continue
         moved, turned = step * way, at.gradient - there.gradient
-        along = float(moved @ turned)
-        if along > 1e-10 * float(np.sqrt((moved @ moved) * (turned @ turned))):
+        along = dot(moved, turned)
+        if along > 1e-10 * np.sqrt(dot(moved, moved) * dot(turned, turned)):
             memory.append(Step(moved, turned, along))
         converged = there.value - at.value <= tol * max(1.0, abs(there.value))
         x, at = x + moved, there
@@ -100,18 +100,21 @@ def climb(
 
 def _direction(at: Point, memory: deque[Step]) -> F8:
     """The two-loop recursion; without memory, the gradient in the metric of the curvature."""
-    from scipy.linalg.blas import daxpy  # y += a x in place: these vectors are too long for a copy of each product
-
-    way = at.gradient.copy()
+    way, scratch = at.gradient.copy(), np.empty_like(at.gradient)
     used: list[tuple[Step, float]] = []
     for step in reversed(memory):
-        share = float(step.moved @ way) / step.along
-        daxpy(step.turned, way, a=-share)
+        share = dot(step.moved, way) / step.along
+        way -= np.multiply(step.turned, share, out=scratch)
         used.append((step, share))
     way /= at.curvature
     if memory:
         last = memory[-1]
-        way *= last.along / float(last.turned @ (last.turned / at.curvature))
+        way *= last.along / dot(last.turned, np.divide(last.turned, at.curvature, out=scratch))
     for step, share in reversed(used):
-        daxpy(step.moved, way, a=share - float(step.turned @ way) / step.along)
+        way += np.multiply(step.moved, share - dot(step.turned, way) / step.along, out=scratch)
     return way
+
+
+def dot(a: F8, b: F8) -> float:
+    """a · b without BLAS, whose threads wait for each other on a busy machine and change the last bits."""
+    return float(np.einsum("i,i->", a, b))

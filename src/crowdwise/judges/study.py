@@ -126,9 +126,9 @@ def judges(
     model that is judged). `prices` (worker -> price, `person` for a person's label) is for `frontier` and `next_spend`.
 
     >>> import crowdwise as cw
-    >>> votes = cw.simulate.scenario("one_coin", tasks=60, workers=4, seed=1)
+    >>> votes = cw.simulate.scenario("one_coin", tasks=60, workers=5, seed=1)
     >>> cw.judges(votes.annotations, gold=votes.truth_table()).n_eff.n_judges
-    4
+    5
     """
     votes = with_families(as_annotations(votes), families)
     refuse_gold_of_models(gold, votes)

@@ -28,6 +28,9 @@ _HOMES = {
     "TensorBoard": "training.callbacks",
     "CrowdClassifier": "classifier",
     "CrowdRegressor": "regressor",
+    "CrowdRanker": "comparisons.ranker",
+    "CrowdClusterer": "similarities.clusterer",
+    "CrowdTagger": "spans.tagger",
     "NumberCrowd": "numbers.crowd",
     "NumberMethod": "numbers.method",
     "Choice": "choice",
@@ -37,6 +40,7 @@ _HOMES = {
 if TYPE_CHECKING:
     from .choice import Choice, choose
     from .classifier import CrowdClassifier
+    from .comparisons.ranker import CrowdRanker
     from .feeding.batch import CrowdBatch
     from .feeding.crowd import Crowd
     from .feeding.data import CrowdData
@@ -45,6 +49,8 @@ if TYPE_CHECKING:
     from .numbers.crowd import NumberCrowd
     from .numbers.method import NumberMethod
     from .regressor import CrowdRegressor
+    from .similarities.clusterer import CrowdClusterer
+    from .spans.tagger import CrowdTagger
     from .training.callbacks import Callback, JsonLines, TensorBoard
     from .training.history import History
     from .training.loop import train
@@ -56,10 +62,13 @@ __all__ = [
     "Crowd",
     "CrowdBatch",
     "CrowdClassifier",
+    "CrowdClusterer",
     "CrowdData",
     "CrowdMethod",
     "CrowdModel",
+    "CrowdRanker",
     "CrowdRegressor",
+    "CrowdTagger",
     "Defaults",
     "Frozen",
     "History",

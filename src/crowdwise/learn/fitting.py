@@ -102,7 +102,7 @@ class Fitting(Estimator):
     def _build(self, data: CrowdData) -> CrowdModel:
         with torch.random.fork_rng(devices=[]):
             torch.manual_seed(self.seed)
-            self.input_shape_ = tuple(data.take(torch.arange(1)).shape[1:])
+            self.input_shape_ = data.row_shape()
             net = self.rebuild_net(self.net, data.crowd.n_outputs)
             method = self._make_method(data.crowd, net)
         return CrowdModel(net, method).to(self._device())

@@ -49,7 +49,8 @@ class Studied(ABC):
         """How many workers are flagged, and of how many too little is known."""
         told = [flag for flag in self.flags if flag.name != "unknown"]
         unknown = len(self.flags) - len(told)
-        start = f"{len({flag.worker for flag in told})} workers are flagged"
+        n = len({flag.worker for flag in told})
+        start = "1 worker is flagged" if n == 1 else f"{n} workers are flagged"
         return start + self.closing_more() + f"; of {unknown} too little is known" * (unknown > 0)
 
     def closing_more(self) -> str:

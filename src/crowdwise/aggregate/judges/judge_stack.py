@@ -42,10 +42,10 @@ class JudgeStack(Aggregator):
     `own_weight` gold labels share one weight; fewer than `min_gold` gold labels are refused; `confidence` uses what
     judges state, calibrated on gold.
 
-    >>> votes = Annotations.from_arrays([*range(8)] * 2, ["a"] * 8 + ["b"] * 8, [*"xyxyxyxy"] + [*"xxyyxxyy"])
-    >>> gold = {task: "xyxyxy"[task] for task in range(6)}
-    >>> JudgeStack(min_gold=6).fit(votes, gold=gold).to_table()["label"].to_list()[6:]
-    ['x', 'y']
+    >>> votes = Annotations.from_arrays([*range(40)] * 2, ["a"] * 40 + ["b"] * 40, [*"xy"] * 20 + [*"xxyy"] * 10)
+    >>> gold = {task: "xy"[task % 2] for task in range(36)}
+    >>> JudgeStack().fit(votes, gold=gold).to_table()["label"].to_list()[36:]
+    ['x', 'y', 'x', 'y']
     """
 
     name: ClassVar[str] = "judge_stack"

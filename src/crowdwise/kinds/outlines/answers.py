@@ -169,9 +169,12 @@ def fits(column: pl.Series) -> bool:
 
 
 def claims(answers: pl.Series) -> str:
-    """Why answers are outlines: all of them are lists of lists of points."""
+    """Why answers are outlines: all of them are lists of lists of points. A list of pairs alone may also be spans."""
     plain = answers.drop_nulls()
     if plain.dtype != pl.String or not fits(plain):
+        return ""
+    bare = plain.str.replace_all(r"\s", "")
+    if not bare.filter(~bare.is_in(["", "[]"])).str.starts_with("[[[").all():
         return ""
     return "lists of points"
 

@@ -84,6 +84,10 @@ class CrowdData:
             share=len(mine) / max(len(tasks), 1),
         )
 
+    def row_shape(self) -> tuple[int, ...]:
+        """The shape of what a net sees at a time."""
+        return tuple(self.take(torch.arange(1)).shape[1:])
+
     def take(self, rows: Tensor) -> Tensor:
         """Features of these tasks."""
         if isinstance(self.x, Tensor):

@@ -155,7 +155,7 @@ class RASA:
         return self.fit(data, true_embeddings)._apply(data, true_embeddings).embeddings_and_outputs_
 
 
-@dataclass(eq=False)
+@dataclass(eq=False, init=False)
 class HRRASA(RASA):
     """RASA in which every answer also weighs by how far it goes with the others of its task: `lambda_emb` of the
     likeness of embeddings and `lambda_out` of the outputs (GLEU, or what `output_similarity(a, [[words of b]])` says).
@@ -168,6 +168,20 @@ class HRRASA(RASA):
     calculate_ranks: bool = False
     output_similarity: Callable[[str, list[list[str]]], float] | None = None
     ranks_: Any = field(init=False, repr=False)
+
+    def __init__(
+        self,
+        n_iter: int = 100,
+        tol: float = 1e-9,
+        lambda_emb: float = 0.5,
+        lambda_out: float = 0.5,
+        alpha: float = 0.05,
+        calculate_ranks: bool = False,
+        output_similarity: Callable[[str, list[list[str]]], float] | None = None,
+    ) -> None:
+        super().__init__(n_iter, tol, alpha)
+        self.lambda_emb, self.lambda_out = lambda_emb, lambda_out
+        self.calculate_ranks, self.output_similarity = calculate_ranks, output_similarity
 
     def _local(self, rows: Rows) -> F8:
         offsets = np.concatenate([[0], np.cumsum(rows.count)]).astype(np.int64)

@@ -122,5 +122,5 @@ class TextHRRASA(_Encoded):
         calculate_ranks: bool = False,
         output_similarity: Callable[[str, list[list[str]]], float] | None = None,
     ) -> None:
-        inner = HRRASA(n_iter, tol, alpha, lambda_emb, lambda_out, calculate_ranks, output_similarity)
+        inner = HRRASA(n_iter, tol, lambda_emb, lambda_out, alpha, calculate_ranks, output_similarity)
         super().__init__(encoder, inner)

@@ -1,0 +1,165 @@
+"""DirectEstimator: a net for a kind of answers that has no classes and no numbers of single tasks."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from pathlib import Path
+from typing import Annotated, Any, ClassVar, Self, cast
+
+import numpy as np
+import polars as pl
+import torch
+from torch import Tensor, nn
+
+from ..core.errors import ParameterError
+from ..core.kind import resolve
+from ..core.params import Count, Whole, check_given
+from ..core.rules import AtLeast, Below
+from ..core.votes import Votes
+from .estimator import not_fitted
+from .feeding.batch import CrowdBatch
+from .feeding.crowd import Rows
+from .feeding.data import CrowdData, FeatureError
+from .fitting import Fitting
+from .method import CrowdModel, Method, Output, Rate
+from .probe import evaluating
+from .training.callbacks import Callback
+from .training.loop import Criterion
+from .training.sweep import ROWS
+
+
+class AnswerMethod(Method):
+    """A method that knows how likely every answer is; `heard[worker, 1]` is the weight of each worker's answers."""
+
+    def __init__(self, crowd: Rows) -> None:
+        super().__init__(crowd, torch.zeros(crowd.n_workers).index_add(0, crowd.worker, crowd.weight)[:, None])
+
+    def said(self, out: Output, batch: CrowdBatch) -> Tensor:
+        """log P(answer | x, worker) of every answer: A."""
+        raise NotImplementedError
+
+
+class HeldOutAnswers:
+    """A criterion for `train`: the mean log-likelihood of the answers kept aside."""
+
+    kind = "likelihood"
+
+    def __init__(self, data: CrowdData, device: torch.device | str = "cpu") -> None:
+        self.data, self.device = data, device
+
+    def __call__(self, model: CrowdModel) -> float:
+        """Score of the model as it is."""
+        found, total = 0.0, 0.0
+        method = model.method
+        assert isinstance(method, AnswerMethod)
+        with evaluating(model):
+            for tasks in torch.split(self.data.crowd.labelled.nonzero().squeeze(1), ROWS):
+                batch = self.data.batch(tasks).to(self.device)
+                said = method.said(model.output(batch.x), batch)
+                found += float((said * batch.weight).sum())
+                total += float(batch.weight.sum())
+        return found / max(total, 1e-12)
+
+
+class DirectEstimator(Fitting):
+    """What `CrowdRanker` and its like share: parameters, methods by name, files."""
+
+    other: ClassVar[str] = "another estimator"
+    methods: ClassVar[Mapping[str, str]]  # where each is; the first one is the default
+
+    def __init__(
+        self,
+        net: Any = "mlp",
+        method: str | None = None,
+        *,
+        params: Mapping[str, Any] | None = None,
+        epochs: Count | None = None,
+        batch_size: Count | None = None,
+        lr: Rate | None = None,
+        worker_lr: Rate | None = None,
+        weight_decay: Rate | None = None,
+        validation: Annotated[float, AtLeast(0), Below(1)] = 0.15,
+        patience: Count | None = None,
+        refit: bool = False,
+        device: str | torch.device = "cpu",
+        fabric: Any = None,
+        callbacks: Sequence[Callback] = (),
+        folder: str | Path | None = None,
+        every: Count | None = None,
+        resume: bool = False,
+        seed: Whole = 0,
+    ) -> None:
+        self.net, self.method, self.params = net, method, params  # type: ignore[assignment]
+        self.epochs, self.batch_size = epochs, batch_size
+        self.lr, self.worker_lr, self.weight_decay = lr, worker_lr, weight_decay
+        self.validation, self.patience, self.refit = validation, patience, refit
+        self.device, self.fabric = device, fabric
+        self.callbacks, self.folder, self.every, self.resume, self.seed = callbacks, folder, every, resume, seed
+
+    def _method_class(self) -> type[Method]:
+        name = next(iter(self.methods)) if self.method is None else self.method
+        if name not in self.methods:
+            raise ParameterError(f"{type(self).__name__} has no method {name!r}; it has {', '.join(self.methods)}")
+        return cast("type[Method]", resolve(self.methods[name]))
+
+    def _criterion(self, data: CrowdData, held: Any) -> Criterion:
+        return self._judge(data.x, held)
+
+    def _judge(self, x: Any, held: Any) -> Criterion:
+        """The likelihood of the answers kept aside."""
+        return HeldOutAnswers(self._data(x, held), self._device())
+
+    def _asked(self, y: Any, kind: type) -> Votes[Any]:
+        """The votes, if they are of this estimator's kind; rows that weigh nothing are left out."""
+        check_given(type(self), self.get_params())
+        self._given_params()
+        if not isinstance(y, Votes) or not isinstance(y.answers, kind):
+            what = y.kind.people if isinstance(y, Votes) else type(y).__name__
+            raise FeatureError(f"y holds {what}; {type(self).__name__} learns from {self.takes}")
+        votes = y if y.weight is None else y.take(y.weight > 0)
+        if not len(votes):
+            raise FeatureError("the votes hold no answer; there is nothing to learn from")
+        return votes
+
+    def _fits_net(self, shape: tuple[int, ...]) -> None:
+        """Refuse features that the net was not trained on."""
+        if not hasattr(self, "model_"):
+            raise not_fitted(type(self).__name__)
+        if shape != self.input_shape_:
+            raise FeatureError(f"the features have shape {shape} a row, the net was trained on {self.input_shape_}")
+
+    def _worker_table(self, columns: Mapping[str, Tensor]) -> pl.DataFrame:
+        """worker, n_labels and these columns[worker]; whoever is not heard in training is the crowd's mean worker."""
+        heard = self.model_.method.heard[:, 0].cpu().double()
+        share = heard / heard.sum().clamp_min(1e-12)
+        found = {"worker": self.workers_, "n_labels": self.n_labels_}
+        for name, values in columns.items():
+            own = values.detach().cpu().double()
+            found[name] = pl.Series(name, torch.where(heard > 0, own, (share * own).sum()).numpy())
+        return pl.DataFrame(found)
+
+    def _remember(self, votes: Votes[Any]) -> None:
+        self.workers_ = votes.workers
+        self.n_labels_ = pl.Series("n_labels", np.bincount(votes.worker, minlength=votes.n_workers))
+
+    # ---------------------------------------------------------------- saving
+    def save(self, folder: str | Path, *, force: bool = False) -> None:
+        """Weights, names and tables, without pickle."""
+        resolve("crowdwise.learn.kept:save")(self, Path(folder), force=force)
+
+    @classmethod
+    def load(cls, folder: str | Path, net: nn.Module | None = None) -> Self:
+        """What `save` wrote; `net` is needed again when it was a Module of your own."""
+        loaded: Self = resolve("crowdwise.learn.kept:load")(cls, Path(folder), net)
+        return loaded
+
+    def _facts(self) -> dict[str, Any]:
+        """What else must be kept, as JSON has it."""
+        raise NotImplementedError
+
+    def _recall(self, facts: Mapping[str, Any]) -> Rows:
+        """Take back what `_facts` gave; a crowd of the training's shape."""
+        raise NotImplementedError
+
+    workers_: pl.Series
+    n_labels_: pl.Series

@@ -1,0 +1,1 @@
+"""Answers about two items at a time: the net sees both."""

@@ -1,0 +1,1 @@
+"""Learning from same or different: a cluster of every item from its features."""

@@ -1,0 +1,1 @@
+"""Learning from spans: tokens with features in sentences, a tag for each."""
