@@ -100,7 +100,7 @@ def test_all_methods_are_the_default(works, files):
     assert [row["method"] for row in found["methods"]] == fit
     for row in found["methods"]:
         needs = cw.registry.card(row["method"]).needs
-        assert (row["reason"] is not None) == ("binary" in needs), row["method"]
+        assert (row["reason"] is not None) == bool(needs & {"binary", "predictions"}), row["method"]
 
 
 # ------------------------------------------------------------------------------------------------ aggregate
