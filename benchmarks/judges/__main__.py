@@ -40,7 +40,8 @@ def repeats_section() -> str:
     three = [[name, *(f"{v:.3f}" for v in values)] for name, values in repeats.platt_scores().items()]
     four = [[name, *(f"{v:.3f}" for v in values)] for name, values in repeats.llmbar_voices().items()]
     return (
-        "Planted: 3 judges × 5 repeats, three classes.\n\n"
+        "Planted: 3 judges × 5 repeats, three classes. Here and below, the strengths of what is planted were "
+        "chosen so that the figures come near the published ones.\n\n"
         + figures(["", "log-loss", "ECE"], one)
         + "\n\nPlanted: 4 judges who state confidences, overconfident.\n\n"
         + figures(["", "accuracy", "log-loss"], two)
