@@ -43,6 +43,7 @@ $(VENV)/.demo: $(VENV)/bin/python pyproject.toml constraints.txt
 $(VENV)/.dev: $(VENV)/bin/python pyproject.toml constraints.txt
 	$(PIP) -e '.[all,dev]'
 	@command -v chromium >/dev/null || { test "$$(id -u)" = 0 && apt-get update -qq && apt-get install -y -qq chromium; } || echo "the report's browser tests are skipped: apt-get install chromium"
+	@ls /usr/lib/postgresql/*/bin/initdb >/dev/null 2>&1 || { test "$$(id -u)" = 0 && apt-get update -qq && apt-get install -y -qq postgresql; } || echo "the tests of PostgreSQL are skipped: apt-get install postgresql"
 	@touch $@ $(VENV)/.demo
 
 clean:
