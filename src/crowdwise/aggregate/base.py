@@ -15,7 +15,8 @@ from ..core.errors import DataError, IdentifiabilityWarning, ParameterError
 from ..core.result import Course, Result, versions
 from ..engine.drivers import Driver, InProcess, Threads
 from ..engine.em import Callback
-from ..engine.sources import InMemory
+from ..engine.outline import Outline
+from ..engine.sources import InMemory, Source
 from ..kinds.classes.annotations import Annotations, as_annotations
 from ..kinds.classes.estimate import class_result
 from ..maths.kernels import Workspace, n_threads, pays_to_compile
@@ -43,14 +44,25 @@ class Run:
 
     def spread(self, annotations: Annotations, gold: Gold | None) -> Driver[Workspace]:
         """The annotations in parts, ready for passes: how many, and who runs them, is not the methods' business."""
-        source, compiled = InMemory(annotations, self.n_shards), pays_to_compile(annotations)
-
-        def prepare(part: Annotations, first: int) -> Workspace:
-            known = None if gold is None else gold.label[first : first + part.n_tasks]
-            return Workspace.of(part, known, compiled, first)
-
-        threads = min(n_threads(), self.n_shards) if compiled else 1
+        source: Source[Annotations] = InMemory(annotations, self.n_shards)
+        n_shards, prepare = self.n_shards, Prepare(gold, pays_to_compile(annotations))
+        if isinstance(annotations, Outline):  # its rows are in parts already
+            source, n_shards = annotations.source, annotations.source.sizes.shards
+        threads = min(n_threads(), n_shards) if prepare.compiled else 1
         return Threads(source, prepare, threads) if threads > 1 else InProcess(source, prepare)
+
+
+@dataclass(frozen=True, eq=False)
+class Prepare:
+    """Makes a part ready for its passes, with what is known of its tasks."""
+
+    gold: Gold | None
+    compiled: bool
+
+    def __call__(self, part: Annotations, first: int) -> Workspace:
+        """`first` is the number of the part's first task among all."""
+        known = None if self.gold is None else self.gold.part(first, part.n_tasks)
+        return Workspace.of(part, known, self.compiled, first)
 
 
 @dataclass(frozen=True)

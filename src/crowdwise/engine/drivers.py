@@ -27,6 +27,10 @@ Prepare = Callable[[V, int], W]
 class Driver(Protocol[W_co]):
     """Maps a job over shards."""
 
+    @property
+    def far(self) -> bool:
+        """Whether there are too many tasks for an array of all of them."""
+
     def map(self, job: Callable[[W_co], T]) -> Iterator[T]:
         """job(shard) of every shard, in their order."""
 
@@ -37,6 +41,11 @@ class InProcess(Generic[V, W]):
     def __init__(self, source: Source[V], prepare: Callable[[V, int], W]) -> None:
         self.source, self.prepare = source, prepare
         self._ready: list[W] | None = None
+
+    @property
+    def far(self) -> bool:
+        """Whether there are too many tasks for an array of all of them."""
+        return self.source.far
 
     def shards(self) -> Iterator[W]:
         """The shards, ready for a pass."""

@@ -15,8 +15,9 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterable
 from copy import copy
+from dataclasses import dataclass
 from functools import partial
-from typing import Any, Generic, Protocol, Self, TypeVar
+from typing import Any, Generic, Protocol, Self, TypeVar, cast
 
 import numpy as np
 import numpy.typing as npt
@@ -26,7 +27,7 @@ from ..maths.kernels.memory import Memory
 from .drivers import Driver
 
 F8 = npt.NDArray[np.float64]
-__all__ = ["Callback", "EMModel", "Fit", "Passes", "best_of", "run"]
+__all__ = ["Callback", "EMModel", "Fit", "Passes", "Promise", "best_of", "gathered", "run"]
 
 
 class Additive(Statistics, Protocol):
@@ -89,13 +90,33 @@ class Passes(Generic[W, P, S]):
         return tree_sum(self.driver.map(partial(_pass, self.model, params)), lambda a, b: (a[0] + b[0], a[1] + b[1]))
 
     def posterior(self, params: P) -> F8:
-        """posterior[task, class] of all tasks, an array of your own."""
-        parts = list(self.driver.map(partial(_posterior, self.model, params)))
-        return parts[0] if len(parts) == 1 else np.concatenate(parts)
+        """posterior[task, class] of all tasks, an array of your own; a promise where the tasks are far away."""
+        return gathered(self.driver, partial(_posterior, self.model, params))
 
     def moved(self, before: P | None, after: P) -> float:
         """The most that any task's posterior moves from one set of parameters to the other; infinite from None."""
         return max(self.driver.map(partial(_moved, self.model, before, after)))
+
+
+def gathered(driver: Driver[W], job: Callable[[W], F8]) -> F8:
+    """What a job makes of every shard's tasks, one below the other; a promise where that is too much."""
+    if driver.far:
+        return cast(F8, Promise(job))
+    parts = list(driver.map(job))
+    return parts[0] if len(parts) == 1 else np.concatenate(parts)
+
+
+@dataclass(frozen=True, eq=False)
+class Promise:
+    """An array with a row a task that is made shard by shard, by whoever has the shard: all of it would be too large.
+
+    It stands where an array is expected and is none: whoever calculates with it is stopped.
+    """
+
+    job: Callable[[Any], F8]
+
+    def __array__(self, *_: Any, **__: Any) -> F8:
+        raise TypeError("this array has a row for every task and is made shard by shard; map a job over the shards")
 
 
 def _pass(model: EMModel[W, P, S], params: P, shard: W) -> tuple[S, float]:

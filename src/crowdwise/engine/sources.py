@@ -2,6 +2,7 @@
 
     source.sizes      how much there is, before anything is read
     source.shards()   the parts, in an order that never changes
+    source.part(i)    one of them, so that whoever works on it can open it themselves
 
 Workers and answers have the same codes in every part, tasks are counted from 0 in each. Votes in memory are one source;
 memory-mapped files and Dask are others. Methods never ask how many parts there are.
@@ -50,8 +51,15 @@ class Source(Protocol[V_co]):
     def stays(self) -> bool:
         """Whether the parts stay in memory, so that what is worked out of them once may be kept."""
 
+    @property
+    def far(self) -> bool:
+        """Whether there may be too many tasks for an array of all of them."""
+
     def shards(self) -> Iterator[V_co]:
         """The parts, always in the same order."""
+
+    def part(self, number: int) -> V_co:
+        """One of them."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -61,6 +69,7 @@ class InMemory(Generic[V]):
     votes: V
     n: int = 1
     stays: bool = True
+    far: bool = False
 
     @property
     def sizes(self) -> Sizes:
@@ -70,6 +79,10 @@ class InMemory(Generic[V]):
     def shards(self) -> Iterator[V]:
         """The runs of tasks; a single one is the votes themselves."""
         return iter(self._parts)
+
+    def part(self, number: int) -> V:
+        """One of them."""
+        return self._parts[number]
 
     @cached_property
     def _parts(self) -> list[V]:

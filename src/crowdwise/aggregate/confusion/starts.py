@@ -11,6 +11,7 @@ from dataclasses import dataclass
 import numpy as np
 import numpy.typing as npt
 
+from ...engine.em import Promise
 from ...maths.kernels import Workspace
 from ...maths.logspace import normalise_rows, shares, shares_in_place
 from ..gold import Gold
@@ -35,6 +36,8 @@ class Given:
 
     def __call__(self, space: Workspace) -> F8:
         """The shard's part of it."""
+        if isinstance(self.posterior, Promise):
+            return self.posterior.job(space)
         return self.posterior[space.first : space.first + space.shard.n_tasks]
 
 
