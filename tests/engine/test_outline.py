@@ -36,7 +36,7 @@ def test_methods_take_an_outline_as_they_take_rows(votes, name):
     assert (len(far), far.n_tasks, far.n_classes) == (len(votes), votes.n_tasks, 3)
     found = method.solve(far, gold, Run())
     assert isinstance(found.posterior, Promise)
-    parts = [found.posterior.job(space) for space in Run().spread(far, gold).shards()]
+    parts = list(Run().spread(far, gold).map(found.posterior.job))
     assert len(parts) == 7
     assert np.allclose(np.concatenate(parts), whole.posterior, atol=1e-9)
     assert np.allclose(found.confusion, whole.confusion, atol=1e-9)

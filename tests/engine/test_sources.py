@@ -10,10 +10,10 @@ import pytest
 
 import crowdwise as cw
 from crowdwise.aggregate.base import Run
-from crowdwise.engine.drivers import InProcess, Threads
+from crowdwise.engine.drivers import InProcess, Threads, dealt
 from crowdwise.engine.em import Passes, run
 from crowdwise.engine.sources import InMemory
-from crowdwise.maths.em import tree_sum
+from crowdwise.maths.em import Tree, tree_sum
 from crowdwise.maths.kernels import Workspace
 
 from ..conftest import planted
@@ -25,12 +25,12 @@ class Forgetful(InMemory):
     def __init__(self, votes, n):
         super().__init__(votes, n, stays=False)
 
-    def shards(self):
-        return iter(self.votes.shards(self.n))
+    def part(self, number):
+        return self.votes.shards(self.n)[number]
 
 
-def prepare(part, first, compiled=False):
-    return Workspace.of(part, None, compiled, first)
+def prepare(part, known, first, compiled=False):
+    return Workspace.of(part, known, compiled, first)
 
 
 def matrices(votes):
@@ -65,6 +65,7 @@ def test_drivers_give_the_same_bits(compiled, accelerate):
         Threads(InMemory(votes, 5), ready, 3),
         InProcess(Forgetful(votes, 5), ready),
         Threads(Forgetful(votes, 5), ready, 2),
+        *(Threads(Forgetful(votes, 5), ready, 2, jobs) for jobs in (1, 2, 3, 7)),
     ):
         other, same = fitted(driver, model, accelerate=accelerate)
         np.testing.assert_array_equal(other.trace, one.trace)
@@ -121,6 +122,29 @@ def test_the_tree_of_a_sum_depends_on_the_number_of_parts_alone(n):
 
     names = [chr(97 + i) for i in range(n)]
     assert tree_sum(iter(names), lambda a, b: f"({a}{b})") == tree(names)
+
+
+@pytest.mark.parametrize("n", [1, 5, 8, 64, 100])
+def test_the_tree_does_not_care_who_brings_what_and_when(n):
+    """Parts dealt into any number of jobs, whose nodes arrive in any order."""
+
+    def add(a, b):
+        return f"({a}{b})"
+
+    names = [f"{i}." for i in range(n)]
+    whole = tree_sum(iter(names), add)
+    rng = np.random.default_rng(n)
+    for jobs in (1, 2, 7, 64):
+        nodes = []
+        for lo, hi in dealt(n, jobs):
+            run = Tree(add)
+            for number in rng.permutation(np.arange(lo, hi)).tolist():
+                run.put(number, names[number])
+            nodes += [(start, total, height) for (start, height), total in run.nodes.items()]
+        tree = Tree(add)
+        for at in rng.permutation(len(nodes)):
+            tree.put(*nodes[at])
+        assert tree.total() == whole
 
 
 def test_random_starts_do_not_depend_on_the_shards():

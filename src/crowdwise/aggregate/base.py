@@ -16,7 +16,7 @@ from ..core.result import Course, Result, versions
 from ..engine.drivers import Driver, InProcess, Threads
 from ..engine.em import Callback
 from ..engine.outline import Outline
-from ..engine.sources import InMemory, Source
+from ..engine.sources import InMemory, Known, Source
 from ..kinds.classes.annotations import Annotations, as_annotations
 from ..kinds.classes.estimate import class_result
 from ..maths.kernels import Workspace, n_threads, pays_to_compile
@@ -45,23 +45,24 @@ class Run:
     def spread(self, annotations: Annotations, gold: Gold | None) -> Driver[Workspace]:
         """The annotations in parts, ready for passes: how many, and who runs them, is not the methods' business."""
         source: Source[Annotations] = InMemory(annotations, self.n_shards)
-        n_shards, prepare = self.n_shards, Prepare(gold, pays_to_compile(annotations))
+        n_shards, prepare = self.n_shards, Ready(pays_to_compile(annotations), gold)
         if isinstance(annotations, Outline):  # its rows are in parts already
             source, n_shards = annotations.source, annotations.source.sizes.shards
         threads = min(n_threads(), n_shards) if prepare.compiled else 1
         return Threads(source, prepare, threads) if threads > 1 else InProcess(source, prepare)
 
 
-@dataclass(frozen=True, eq=False)
-class Prepare:
-    """Makes a part ready for its passes, with what is known of its tasks."""
+@dataclass(frozen=True)
+class Ready:
+    """Makes a part ready for passes, in numpy or compiled, with what is known of its tasks."""
 
-    gold: Gold | None
     compiled: bool
+    gold: Gold | None = None
 
-    def __call__(self, part: Annotations, first: int) -> Workspace:
-        """`first` is the number of the part's first task among all."""
-        known = None if self.gold is None else self.gold.part(first, part.n_tasks)
+    def __call__(self, part: Annotations, known: Known | None, first: int) -> Workspace:
+        """A workspace of its own; `first` is the number of the part's first task among all."""
+        if known is None and self.gold is not None:
+            known = self.gold.part(first, part.n_tasks)
         return Workspace.of(part, known, self.compiled, first)
 
 

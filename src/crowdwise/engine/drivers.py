@@ -1,9 +1,11 @@
-"""Who runs a job on every shard of a source: this process, or threads of it. A cluster is another driver.
+"""Who runs a job on every part of a source: this process, or threads of it; a cluster is another (cluster.py).
 
-    driver.map(job)   job(shard) of every shard, in the order of the shards
+    driver.map(job)        job(shard) of every part, in the order of the parts
+    driver.sum(job, add)   their sum along the fixed tree over the parts' numbers (`maths.em.Tree`)
 
 A job is a pure function of parameters and one shard; what it gives is small (statistics) or belongs to the shard's
-tasks. The order of sums is the shards' own (`maths.em.tree_sum`), so every driver gives the same bits.
+tasks. The order of sums is the parts' own, so every driver gives the same bits, in however many jobs the parts are
+dealt out.
 """
 
 from __future__ import annotations
@@ -11,76 +13,138 @@ from __future__ import annotations
 from collections import deque
 from collections.abc import Callable, Iterator
 from concurrent.futures import Future, ThreadPoolExecutor
-from typing import Any, Generic, Protocol, TypeVar
+from itertools import accumulate, pairwise
+from typing import Any, Generic, Protocol, Self, TypeVar
 
 from ..core.votes import Votes
-from .sources import Source
+from ..maths.em import Tree, tree_sum
+from .sources import Known, Source
 
 V = TypeVar("V", bound=Votes[Any])
+V_in = TypeVar("V_in", bound=Votes[Any], contravariant=True)
 W = TypeVar("W")
 W_co = TypeVar("W_co", covariant=True)
 T = TypeVar("T")
-# Makes a shard ready for its passes: votes, and the number of their first task.
-Prepare = Callable[[V, int], W]
+Node = tuple[int, int, T]  # start, height, sum
+
+
+class Prepare(Protocol[V_in, W_co]):
+    """Makes a part ready for its passes."""
+
+    def __call__(self, part: V_in, known: Known | None, first: int) -> W_co:
+        """The shard; `known` is the truth of its tasks, `first` the number of its first task among all."""
 
 
 class Driver(Protocol[W_co]):
-    """Maps a job over shards."""
+    """Runs jobs over the parts of a source."""
 
     @property
     def far(self) -> bool:
         """Whether there are too many tasks for an array of all of them."""
 
     def map(self, job: Callable[[W_co], T]) -> Iterator[T]:
-        """job(shard) of every shard, in their order."""
+        """job(shard) of every part, in their order."""
+
+    def sum(self, job: Callable[[W_co], T], add: Callable[[T, T], T]) -> T:
+        """The sum of job(shard) over all parts."""
+
+    def under(self, prepare: Prepare[Any, Any]) -> Driver[Any]:
+        """The same votes and hands with parts made ready in another way."""
+
+
+# Who is to run the parts of a source: a driver's class, with its own options bound.
+Hire = Callable[[Source[Any], Prepare[Any, Any]], Driver[Any]]
+
+
+class Shards(Generic[V, W]):
+    """The parts of a source, each made ready when it is asked for; those of a source that stays only once."""
+
+    def __init__(self, source: Source[V], prepare: Prepare[V, W]) -> None:
+        self.source, self.prepare = source, prepare
+        self.first = list(accumulate(source.sizes.tasks, initial=0))
+        self._ready: dict[int, W] = {}
+
+    def __len__(self) -> int:
+        return len(self.first) - 1
+
+    def __getitem__(self, number: int) -> W:
+        if number in self._ready:
+            return self._ready[number]
+        shard = self.prepare(self.source.part(number), self.source.known(number), self.first[number])
+        if self.source.stays:
+            self._ready[number] = shard
+        return shard
+
+    def nodes(self, job: Callable[[W], T], add: Callable[[T, T], T], lo: int, hi: int) -> list[Node[T]]:
+        """What a run of parts adds up to, as nodes of the tree over all parts."""
+        tree = Tree(add)
+        for number in range(lo, hi):
+            tree.put(number, job(self[number]))
+        return [(start, height, total) for (start, height), total in tree.nodes.items()]
+
+
+def dealt(parts: int, jobs: int) -> list[tuple[int, int]]:
+    """At most `jobs` runs of parts, about equally long."""
+    jobs = max(1, min(parts, jobs))
+    return list(pairwise([parts * i // jobs for i in range(jobs + 1)]))
 
 
 class InProcess(Generic[V, W]):
-    """One shard after the other; shards of a source that stays are made ready once."""
+    """One part after the other."""
 
-    def __init__(self, source: Source[V], prepare: Callable[[V, int], W]) -> None:
-        self.source, self.prepare = source, prepare
-        self._ready: list[W] | None = None
+    def __init__(self, source: Source[V], prepare: Prepare[V, W]) -> None:
+        self.shards = Shards(source, prepare)
 
     @property
     def far(self) -> bool:
         """Whether there are too many tasks for an array of all of them."""
-        return self.source.far
-
-    def shards(self) -> Iterator[W]:
-        """The shards, ready for a pass."""
-        if not self.source.stays:
-            return self._made()
-        if self._ready is None:
-            self._ready = list(self._made())
-        return iter(self._ready)
+        return self.shards.source.far
 
     def map(self, job: Callable[[W], T]) -> Iterator[T]:
-        """job(shard) of every shard, in their order."""
-        return map(job, self.shards())
+        """job(shard) of every part, in their order."""
+        return (job(self.shards[number]) for number in range(len(self.shards)))
 
-    def _made(self) -> Iterator[W]:
-        first = 0
-        for part in self.source.shards():
-            yield self.prepare(part, first)
-            first += part.n_tasks
+    def sum(self, job: Callable[[W], T], add: Callable[[T, T], T]) -> T:
+        """The sum of job(shard) over all parts."""
+        return tree_sum(self.map(job), add)
+
+    def under(self, prepare: Prepare[Any, Any]) -> Self:
+        """The same votes with parts made ready in another way."""
+        return type(self)(self.shards.source, prepare)
 
 
 class Threads(InProcess[V, W]):
-    """Several shards at a time, never more in memory than there are threads."""
+    """Several parts at a time, never more in memory than there are threads."""
 
-    def __init__(self, source: Source[V], prepare: Callable[[V, int], W], threads: int) -> None:
+    def __init__(self, source: Source[V], prepare: Prepare[V, W], threads: int, jobs: int | None = None) -> None:
         super().__init__(source, prepare)
-        self.threads = threads
+        self.threads, self.jobs = threads, jobs
 
     def map(self, job: Callable[[W], T]) -> Iterator[T]:
-        """job(shard) of every shard, in their order."""
+        """job(shard) of every part, in their order."""
+        each = [(number, number + 1) for number in range(len(self.shards))]
+        return self._run(each, lambda lo, hi: job(self.shards[lo]))  # noqa: ARG005
+
+    def sum(self, job: Callable[[W], T], add: Callable[[T, T], T]) -> T:
+        """The sum of job(shard) over all parts, those of one job added up by whoever has it."""
+        runs = dealt(len(self.shards), len(self.shards) if self.jobs is None else self.jobs)
+        tree = Tree(add)
+        for nodes in self._run(runs, lambda lo, hi: self.shards.nodes(job, add, lo, hi)):
+            for start, height, total in nodes:
+                tree.put(start, total, height)
+        return tree.total()
+
+    def under(self, prepare: Prepare[Any, Any]) -> Self:
+        """The same votes and threads with parts made ready in another way."""
+        return type(self)(self.shards.source, prepare, self.threads, self.jobs)
+
+    def _run(self, runs: list[tuple[int, int]], work: Callable[[int, int], T]) -> Iterator[T]:
         # A pool of its own: the kernels' pool must not wait for itself.
         with ThreadPoolExecutor(self.threads, thread_name_prefix="crowdwise-shards") as pool:
             running: deque[Future[T]] = deque()
-            for shard in self.shards():
+            for lo, hi in runs:
                 if len(running) >= self.threads:
                     yield running.popleft().result()
-                running.append(pool.submit(job, shard))
+                running.append(pool.submit(work, lo, hi))
             while running:
                 yield running.popleft().result()

@@ -22,7 +22,7 @@ from typing import Any, Generic, Protocol, Self, TypeVar, cast
 import numpy as np
 import numpy.typing as npt
 
-from ..maths.em import Callback, Fit, Statistics, climb, tree_sum
+from ..maths.em import Callback, Fit, Statistics, climb, plus
 from ..maths.kernels.memory import Memory
 from .drivers import Driver
 
@@ -83,11 +83,11 @@ class Passes(Generic[W, P, S]):
 
     def start(self, begin: Callable[[W], S] | None = None) -> S:
         """Statistics to begin with, by the model's own start or another."""
-        return tree_sum(self.driver.map(self.model.start if begin is None else begin), lambda a, b: a + b)
+        return self.driver.sum(self.model.start if begin is None else begin, plus)
 
     def accumulate(self, params: P) -> tuple[S, float]:
         """One pass over all shards."""
-        return tree_sum(self.driver.map(partial(_pass, self.model, params)), lambda a, b: (a[0] + b[0], a[1] + b[1]))
+        return self.driver.sum(partial(_pass, self.model, params), _both)
 
     def posterior(self, params: P) -> F8:
         """posterior[task, class] of all tasks, an array of your own; a promise where the tasks are far away."""
@@ -117,6 +117,10 @@ class Promise:
 
     def __array__(self, *_: Any, **__: Any) -> F8:
         raise TypeError("this array has a row for every task and is made shard by shard; map a job over the shards")
+
+
+def _both(a: tuple[S, float], b: tuple[S, float]) -> tuple[S, float]:
+    return a[0] + b[0], a[1] + b[1]
 
 
 def _pass(model: EMModel[W, P, S], params: P, shard: W) -> tuple[S, float]:

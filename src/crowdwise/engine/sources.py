@@ -1,11 +1,13 @@
 """Where votes come from when a pass goes over them: in parts, each with all answers of its tasks.
 
-    source.sizes      how much there is, before anything is read
-    source.shards()   the parts, in an order that never changes
-    source.part(i)    one of them, so that whoever works on it can open it themselves
+    source.sizes           how much there is, before anything is read
+    source.part(number)    one part; its number says what is in it, for good
+    source.known(number)   the known truth of its tasks
 
-Workers and answers have the same codes in every part, tasks are counted from 0 in each. Votes in memory are one source;
-memory-mapped files and Dask are others. Methods never ask how many parts there are.
+Workers and answers have the same codes in every part, tasks are counted from 0 in each. Votes in memory are one source,
+memory-mapped files another. Methods never ask how many parts there are. How the votes are cut is a function of the
+votes alone, never of who works on them: sums go along a tree over the parts' numbers. A source that does not stay is
+small when it is sent to another process, and opens its files there.
 """
 
 from __future__ import annotations
@@ -15,8 +17,12 @@ from dataclasses import dataclass
 from functools import cached_property
 from typing import Any, Generic, Protocol, TypeVar
 
+import numpy as np
+import numpy.typing as npt
+
 from ..core.votes import Votes
 
+Known = npt.NDArray[np.int32]
 V = TypeVar("V", bound=Votes[Any])
 V_co = TypeVar("V_co", bound=Votes[Any], covariant=True)
 
@@ -55,11 +61,11 @@ class Source(Protocol[V_co]):
     def far(self) -> bool:
         """Whether there may be too many tasks for an array of all of them."""
 
-    def shards(self) -> Iterator[V_co]:
-        """The parts, always in the same order."""
-
     def part(self, number: int) -> V_co:
-        """One of them."""
+        """One part."""
+
+    def known(self, number: int) -> Known | None:
+        """The known class of each task of a part, n_classes where it is not known; None where nothing is."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -70,19 +76,27 @@ class InMemory(Generic[V]):
     n: int = 1
     stays: bool = True
     far: bool = False
+    gold: Known | None = None
 
     @property
     def sizes(self) -> Sizes:
         """How much there is."""
         return Sizes(len(self.votes), self.votes.n_workers, tuple(part.n_tasks for part in self._parts))
 
-    def shards(self) -> Iterator[V]:
-        """The runs of tasks; a single one is the votes themselves."""
-        return iter(self._parts)
-
     def part(self, number: int) -> V:
-        """One of them."""
+        """One run of tasks; a single one is the votes themselves."""
         return self._parts[number]
+
+    def known(self, number: int) -> Known | None:
+        """The known class of each of its tasks."""
+        if self.gold is None:
+            return None
+        first = sum(part.n_tasks for part in self._parts[:number])
+        return self.gold[first : first + self._parts[number].n_tasks]
+
+    def shards(self) -> Iterator[V]:
+        """All runs of tasks."""
+        return iter(self._parts)
 
     @cached_property
     def _parts(self) -> list[V]:

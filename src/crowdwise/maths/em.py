@@ -136,20 +136,52 @@ class Additive:
         return type(self)(*(np.maximum(a, 0.0) for a in leap))
 
 
-def tree_sum(parts: Iterable[T], add: Callable[[T, T], T]) -> T:
-    """The sum along a fixed binary tree over the parts' numbers: the same bits whoever worked them out, and when.
+class Adds(Protocol):
+    """What adds up with its like."""
 
-    Parts are taken one at a time, in order; no more than log2 of their number are held.
+    def __add__(self, other: Self, /) -> Self: ...
+
+
+A = TypeVar("A", bound=Adds)
+
+
+def plus(a: A, b: A) -> A:
+    """a + b, by name: a job on another machine must be sent there."""
+    return a + b
+
+
+class Tree(Generic[T]):
+    """A sum along a fixed binary tree over the parts' numbers: the same bits whoever worked them out, and when.
+
+    A node (start, height) is the sum of the parts start .. start + 2^height, start being a multiple of 2^height. Nodes
+    may come in any order, single parts or sums of whole runs; two that make a greater one are added at once.
     """
-    held: list[tuple[int, T]] = []  # (height, sum of 2^height parts), heights falling
-    for part in parts:
-        height, total = 0, part
-        while held and held[-1][0] == height:
-            total, height = add(held.pop()[1], total), height + 1
-        held.append((height, total))
-    if not held:
-        raise ValueError("there is nothing to add up")
-    total = held.pop()[1]
-    while held:
-        total = add(held.pop()[1], total)
-    return total
+
+    def __init__(self, add: Callable[[T, T], T]) -> None:
+        self.add, self.nodes = add, dict[tuple[int, int], T]()
+
+    def put(self, start: int, total: T, height: int = 0) -> None:
+        """A part, or a node that somebody else has added up."""
+        while (pair := (start ^ (1 << height), height)) in self.nodes:
+            other = self.nodes.pop(pair)
+            total = self.add(other, total) if pair[0] < start else self.add(total, other)
+            start, height = min(start, pair[0]), height + 1
+        self.nodes[start, height] = total
+
+    def total(self) -> T:
+        """The sum of everything; what is left without a partner is added from the last one on."""
+        if not self.nodes:
+            raise ValueError("there is nothing to add up")
+        left = sorted(self.nodes, reverse=True)
+        total = self.nodes[left[0]]
+        for at in left[1:]:
+            total = self.add(self.nodes[at], total)
+        return total
+
+
+def tree_sum(parts: Iterable[T], add: Callable[[T, T], T]) -> T:
+    """The sum of parts that come in their order; no more than log2 of their number are held."""
+    tree = Tree(add)
+    for number, part in enumerate(parts):
+        tree.put(number, part)
+    return tree.total()

@@ -22,7 +22,7 @@ from ...core.params import Count, NonNegative
 from ...engine.drivers import Driver
 from ...engine.em import Fit, Passes, best_of, run
 from ...kinds.classes.annotations import Annotations
-from ...maths.em import tree_sum
+from ...maths.em import plus
 from ...maths.kernels import Stats, Workspace, accumulate, e_step, stats_of
 from ...maths.logspace import log_sum, shares_in_place
 from ..base import Aggregator, Run, Solution
@@ -163,7 +163,7 @@ def posterior_by(name: str, annotations: Annotations, gold: Gold | None, seed: i
 def counted(driver: Driver[Workspace], posterior: F8) -> F8:
     """counts[worker, observed, true] of a posterior of all tasks."""
     own = Given(posterior)
-    return tree_sum(driver.map(lambda shard: stats_of(shard, own(shard))), lambda a, b: a + b).counts
+    return driver.sum(lambda shard: stats_of(shard, own(shard)), plus).counts
 
 
 def in_rounds(
