@@ -19,6 +19,7 @@ LAYERS = (
     ("engine",),
     ("aggregate",),
     ("io",),
+    ("client",),
     ("scoring",),
     ("workers",),
     ("judges",),

@@ -48,6 +48,7 @@ class Plot:
     level: float = 0.95
     where: dict[str, Any] = field(default_factory=dict)
     log: bool = False  # logarithmic y
+    across: dict[str, float] = field(default_factory=dict)  # columns that hold y at several x: column -> x
 
 
 class Experiment(ABC):

@@ -56,6 +56,9 @@ def draw(plot: Plot, rows: pl.DataFrame, path: Path) -> None:
     plt.rcParams.update({"svg.hashsalt": "crowdwise", "font.size": 9, "axes.spines.top": False})
     for name, value in plot.where.items():
         rows = rows.filter(pl.col(name) == value)
+    if plot.across:
+        rows = rows.unpivot(list(plot.across), index=[plot.line, *filter(None, [plot.panel])], value_name=plot.y)
+        rows = rows.with_columns(pl.col("variable").replace_strict(plot.across).alias(plot.x))
     rows = rows.drop_nulls([plot.x, plot.y])
     share = bool(rows[plot.y].is_between(0, 1).all())  # then no interval reaches beyond
     panels = rows[plot.panel].unique(maintain_order=True).to_list() if plot.panel else [None]

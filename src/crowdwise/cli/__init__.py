@@ -37,6 +37,7 @@ COMMANDS = {
     "judges": "judges.command:judges",
     "report": "report:report",
     "next": "live.next:next_",
+    "judge": "live.judge:judge",
     "simulate": "simulate:simulate",
     "convert": "convert:convert",
 }

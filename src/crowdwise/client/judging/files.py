@@ -1,0 +1,97 @@
+"""Judging without a server: a file of tasks in, a log of verdicts out. What the log holds is not asked again."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator
+from concurrent.futures import FIRST_COMPLETED, Future, ThreadPoolExecutor, wait
+from pathlib import Path
+from typing import Any
+
+from ...core.errors import DataError
+from ...core.vocabulary import quote
+from ...io.json.stream import objects
+from ...io.sources import open_source
+from ...io.tables import open_table
+from .judge import Judge
+from .live import Tally
+from .log import Log
+
+IDS = ("task", "id", "item", "task_id", "item_id")
+# Columns that may hold the truth, or what others said: a judge must not see them.
+HIDDEN = ("label", "labels", "gold", "truth", "answer", "verdict", "worker", "judge")
+
+
+def tasks_of(path: str | Path, column: str | None = None) -> tuple[list[tuple[str, dict[str, Any]]], list[str]]:
+    """(id, payload) of every task in a JSONL file or a table, and the columns that were hidden from the judge."""
+    rows, where = list(_rows(path)), Path(path).name
+    if not rows:
+        raise DataError(f"{where} holds no task")
+    name = column or next((each for each in IDS if each in rows[0][1]), None)
+    if name is None:
+        raise DataError(f"{where} has no column of ids (task, id, item); it has {quote(list(rows[0][1]), 8)}")
+    out, seen = list[tuple[str, dict[str, Any]]](), dict[str, str]()
+    hidden = sorted({key for _, row in rows for key in row if key.casefold() in HIDDEN and key != name})
+    for at, row in rows:
+        if row.get(name) in (None, ""):
+            raise DataError(f"{at}: the task has no {name!r}")
+        task = str(row[name])
+        if task in seen:
+            raise DataError(f"{at}: the task {task[:60]!r} stands there twice (first at {seen[task]}); ids must differ")
+        seen[task] = at
+        out.append((task, _payload(row, {name, *hidden}, at)))
+    return out, hidden
+
+
+def _payload(row: dict[str, Any], without: set[str], at: str) -> dict[str, Any]:
+    payload = row.get("payload")
+    if isinstance(payload, dict):
+        return payload
+    fields = {key: value for key, value in row.items() if key not in without and value is not None}
+    if not fields:
+        raise DataError(f"{at}: the task has nothing to show but its id")
+    return fields
+
+
+def _rows(path: str | Path) -> Iterator[tuple[str, dict[str, Any]]]:
+    if Path(path).suffix.lower() in (".jsonl", ".ndjson", ".json"):
+        yield from objects(*open_source(path))
+        return
+    table = open_table(path)
+    frame = table.read(table.header)
+    for number, row in enumerate(frame.iter_rows(named=True), 2):
+        yield f"{Path(path).name}, line {number}", row
+
+
+def judge_file(
+    tasks: list[tuple[str, dict[str, Any]]],
+    judge: Judge,
+    log: Log,
+    *,
+    limit: int | None = None,
+    parallel: int = 1,
+    told: Callable[[Tally], None] | None = None,
+) -> Tally:
+    """Judge what the log does not hold yet; `limit`: at most so many tasks now."""
+    left = [each for each in tasks if not log.has(each[0], judge)]
+    wanted = iter(left[:limit])
+    tally, hands = Tally(), set[Future[None]]()
+
+    def one(task: str, payload: dict[str, Any]) -> None:
+        seen = judge.verdicts(payload)
+        log.write(task, judge, seen)
+        tally.count(judge.join(seen))
+
+    with ThreadPoolExecutor(max(parallel, 1)) as pool:
+        while True:
+            while len(hands) < max(parallel, 1) and (following := next(wanted, None)) is not None:
+                hands.add(pool.submit(one, *following))
+            if not hands:
+                break
+            done, hands = wait(hands, return_when=FIRST_COMPLETED)
+            for each in done:
+                each.result()
+            if told is not None:
+                told(tally)
+    short = len(left) - tally.asked
+    tally.why = f"{short:,} tasks are left for another time" if short else "every task was judged"
+    return tally

@@ -1,0 +1,129 @@
+"""Judge: one model behind an endpoint; a task goes in, a verdict or the reason why there is none comes out."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from typing import Any
+
+from ...core.errors import ParameterError
+from ..problems import ServerProblem
+from .endpoint import Endpoint, Prices, Reply
+from .forms import NoVerdict
+from .prompt import Brief
+
+# What the other order of a pair is called by the judge who sees it swapped.
+MIRROR = {"left": "right", "right": "left"}
+OF_THE_TASK = (400, 413, 422)  # refusals that lie in the task (too long, filtered), not in the key or the model
+SHOWN = 200  # characters of an answer that could not be read
+
+
+@dataclass(frozen=True)
+class Verdict:
+    """`answer` is None where there is none; then `why` says so. `order`: ab as given, ba the other way round, "" where
+    both were asked and this is what came of them."""
+
+    answer: Any
+    why: str = ""
+    confidence: float | None = None
+    order: str = ""
+    cost: float = 0.0
+    ms: int = 0
+    tokens_in: int = 0
+    tokens_out: int = 0
+    raw: str = ""
+
+    def about(self) -> dict[str, Any]:
+        """What is recorded beside the answer; only what is known."""
+        rest = {"confidence": self.confidence, "cost": round(self.cost, 9) or None, "latency_ms": self.ms,
+                "tokens_in": self.tokens_in or None, "tokens_out": self.tokens_out or None,
+                "order": self.order or None}  # fmt: skip
+        return {name: value for name, value in rest.items() if value is not None}
+
+
+@dataclass
+class Judge:
+    """`swap`: pairs are shown in both orders; `flip` says what two different verdicts make: `tie` or `null`."""
+
+    endpoint: Endpoint
+    model: str
+    brief: Brief
+    prices: Prices = field(default_factory=Prices)
+    settings: dict[str, Any] = field(default_factory=lambda: {"temperature": 0, "max_tokens": 512})
+    swap: bool = False
+    flip: str = "tie"
+
+    def __post_init__(self) -> None:
+        if self.flip not in ("tie", "null"):
+            raise ParameterError(f"where both orders differ there can be a tie or null, got {self.flip!r}")
+        if self.swap and self.brief.form.kind != "comparisons":
+            raise ParameterError(f"only comparisons have two orders; this is a question of {self.brief.form.kind}")
+        if self.swap and self.flip == "tie" and not self.brief.form.takes("tie"):
+            raise ParameterError("this question knows no tie; say what two different verdicts make: --flip null")
+
+    def verdicts(self, payload: Mapping[str, Any]) -> list[Verdict]:
+        """One verdict, or with `swap` one for each order; labels name the thing, never its place."""
+        first = self._one(payload, self.orders[0])
+        return [first, _named(self._one(self.brief.swapped(payload), "ba"))] if self.swap else [first]
+
+    @property
+    def orders(self) -> tuple[str, ...]:
+        """The orders in which a task is shown."""
+        if self.brief.form.kind != "comparisons":
+            return ("",)
+        return ("ab", "ba") if self.swap else ("ab",)
+
+    def join(self, seen: list[Verdict]) -> Verdict:
+        """The one verdict that those of both orders make."""
+        return together(seen, self.flip)
+
+    def _one(self, payload: Mapping[str, Any], order: str) -> Verdict:
+        try:
+            reply = self.endpoint.ask(self.model, self.brief.messages(payload), **self.settings)
+        except ServerProblem as error:
+            if error.status not in OF_THE_TASK:
+                raise
+            reply = Reply(None, f"the endpoint refuses this task ({error.status}, {error.detail or error.title})")
+        answer, sure, why = None, None, reply.why
+        if reply.text is not None:
+            try:
+                answer, sure = self.brief.form.parse(reply.text)
+            except NoVerdict as error:
+                why = str(error)
+        return self._verdict(reply, answer, sure, why, order)
+
+    def _verdict(self, reply: Reply, answer: Any, sure: float | None, why: str, order: str) -> Verdict:
+        raw = "" if answer is not None else " ".join((reply.text or "").split())[:SHOWN]
+        cost = self.prices.of(reply.tokens_in, reply.tokens_out)
+        return Verdict(
+            answer, why, sure, order, cost, round(1000 * reply.seconds), reply.tokens_in, reply.tokens_out, raw
+        )
+
+
+def _named(seen: Verdict) -> Verdict:
+    """A verdict on a swapped pair in the names of the pair as given."""
+    answer = MIRROR.get(seen.answer, seen.answer) if isinstance(seen.answer, str) else seen.answer
+    return Verdict(answer, seen.why, seen.confidence, seen.order, seen.cost, seen.ms, seen.tokens_in, seen.tokens_out,
+                   seen.raw)  # fmt: skip
+
+
+def together(seen: list[Verdict], flip: str) -> Verdict:
+    """What the verdicts of both orders make together: the one they share; else a tie or nothing. One that could not be
+    read makes the whole one that could not be read: half a swap would bring the bias back."""
+    if len(seen) == 1:
+        return seen[0]
+    failed = next((each for each in seen if each.answer is None), None)
+    answer, why, sure = None, "", None
+    if failed is not None:
+        why = f"{failed.why} (order {failed.order})"
+    elif len({each.answer for each in seen}) == 1:
+        answer = seen[0].answer
+        known = [each.confidence for each in seen if each.confidence is not None]
+        sure = sum(known) / len(known) if len(known) == len(seen) else None
+    elif flip == "tie":
+        answer = "tie"
+    else:
+        why = f"the order decides: {seen[0].answer} as given, {seen[1].answer} the other way round"
+    total = [sum(getattr(each, name) for each in seen) for name in ("cost", "ms", "tokens_in", "tokens_out")]
+    raw = failed.raw if failed is not None else ""
+    return Verdict(answer, why, sure, "", total[0], int(total[1]), int(total[2]), int(total[3]), raw)

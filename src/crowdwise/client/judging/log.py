@@ -1,0 +1,78 @@
+"""The log of a judge: a line a verdict, as `crowdwise judges` reads it. A log that was cut off is gone on with."""
+
+from __future__ import annotations
+
+import json
+import threading
+from datetime import UTC, datetime
+from pathlib import Path
+from types import TracebackType
+from typing import Any
+
+from ...core.errors import DataError, unwritable
+from .judge import Judge, Verdict
+
+Occasion = tuple[str, str, str, str]  # item, judge, prompt, order
+
+
+class Log:
+    """Appends to a file; `done` holds what an earlier run has written."""
+
+    def __init__(self, path: str | Path, *, force: bool = False) -> None:
+        self.path, self.lock = Path(path), threading.Lock()
+        self.done: set[Occasion] = set()
+        try:
+            if self.path.exists() and not force:
+                self._go_on()
+            self.file = self.path.open("w" if force else "a", encoding="utf-8")
+        except OSError as error:
+            raise unwritable(path, error) from None
+
+    def _go_on(self) -> None:
+        """Read what is there; a last line without its end was cut off by a crash and is taken away."""
+        data = self.path.read_bytes()
+        whole = data[: data.rfind(b"\n") + 1]
+        for number, line in enumerate(whole.splitlines(), 1):
+            self.done.add(_occasion(line, f"{self.path.name}, line {number}"))
+        if len(whole) < len(data):
+            with self.path.open("r+b") as file:
+                file.truncate(len(whole))
+
+    def has(self, item: str, judge: Judge) -> bool:
+        """Whether all orders of this task were judged by this judge under this prompt."""
+        return all((item, judge.model, judge.brief.mark, order) in self.done for order in judge.orders)
+
+    def write(self, item: str, judge: Judge, seen: list[Verdict], refused: str = "") -> None:
+        """The verdicts of a task, one line each; on the disk before it returns."""
+        now = datetime.now(UTC).isoformat(timespec="seconds")
+        text = ""
+        with self.lock:
+            for each in seen:
+                key = (item, judge.model, judge.brief.mark, each.order)
+                if key not in self.done:
+                    self.done.add(key)
+                    text += json.dumps(row_of(item, judge, each, now, refused), ensure_ascii=False) + "\n"
+            self.file.write(text)
+            self.file.flush()
+
+    def __enter__(self) -> Log:
+        return self
+
+    def __exit__(self, *gone: type[BaseException] | BaseException | TracebackType | None) -> None:
+        self.file.close()
+
+
+def row_of(item: str, judge: Judge, seen: Verdict, now: str, refused: str = "") -> dict[str, Any]:
+    """A verdict as a line; one that could not be read has none, and its reason."""
+    answer = "|".join(seen.answer) if isinstance(seen.answer, list) else seen.answer
+    row = {"item": item, "judge": judge.model, "verdict": answer, **seen.about(), "prompt": judge.brief.mark,
+           "time": now, "reason": refused or seen.why or None, "raw": seen.raw or None}  # fmt: skip
+    return {name: value for name, value in row.items() if value is not None or name == "verdict"}
+
+
+def _occasion(line: bytes, at: str) -> Occasion:
+    try:
+        row = json.loads(line)
+        return str(row["item"]), str(row["judge"]), str(row.get("prompt", "")), str(row.get("order", ""))
+    except (ValueError, KeyError, TypeError):
+        raise DataError(f"{at}: no verdict of a judge; name another file, or start over with --force") from None

@@ -1,0 +1,45 @@
+"""What a server says when it refuses (problem+json), as one line; and that nobody answered."""
+
+from __future__ import annotations
+
+import json
+from typing import Any
+
+from ..core.errors import CrowdwiseError
+
+# What of a stranger's answer goes into a line.
+LONGEST = 300
+
+
+class ServerProblem(CrowdwiseError):
+    """The server refused; `status`, `title`, `detail` and whatever else its problem holds in `more`."""
+
+    def __init__(self, status: int, title: str, detail: str = "", more: dict[str, Any] | None = None) -> None:
+        self.status, self.title, self.detail, self.more = status, title, detail, more or {}
+        said = f"{title}: {detail}" if detail and detail != title else title
+        super().__init__(f"the server says {status}, {said}")
+
+
+class Unreachable(CrowdwiseError):
+    """Nobody answered, or not in time, however often it was tried."""
+
+
+def problem(status: int, body: bytes, reason: str = "") -> ServerProblem:
+    """The problem in a body; where it is none, its first words."""
+    try:
+        found = json.loads(body)
+    except (ValueError, RecursionError):
+        found = None
+    if isinstance(found, dict):
+        title, detail = (_line(found.get(name)) for name in ("title", "detail"))
+        more = {k: v for k, v in found.items() if k not in ("type", "title", "detail", "status")}
+        return ServerProblem(status, title or reason or "refused", detail, more)
+    return ServerProblem(status, reason or "refused", _line(body.decode("utf-8", "replace")))
+
+
+def _line(value: Any) -> str:
+    """A value as one short line."""
+    if value is None:
+        return ""
+    text = " ".join((value if isinstance(value, str) else json.dumps(value)).split())
+    return text if len(text) <= LONGEST else text[: LONGEST - 1] + "…"

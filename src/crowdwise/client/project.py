@@ -1,0 +1,172 @@
+"""Project: everything that a server does for workers and leads, as methods."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from pathlib import Path
+from typing import Any
+
+from ..core.errors import unwritable
+from .problems import problem
+from .records import Batch, Refused, Task, Told
+from .retry import Retry
+from .stream import Event, events_of
+from .transport import Transport, body_of, fresh_key, place_of
+
+
+class Project:
+    """One project on a server, under one token. `url`: the server's (then its project `main`), or the project's."""
+
+    def __init__(
+        self,
+        url: str,
+        token: str | None = None,
+        *,
+        retry: Retry | None = None,
+        timeout: float = 30.0,
+        transport: Any = None,
+    ) -> None:
+        self.server, self.id = place_of(url)
+        self.wire = Transport(self.server, token, retry=retry or Retry(), timeout=timeout, transport=transport)
+        self.base = f"/projects/{self.id}"
+
+    def close(self) -> None:
+        """Give connections back."""
+        self.wire.http.close()
+
+    def __enter__(self) -> Project:
+        return self
+
+    def __exit__(self, *gone: object) -> None:
+        self.close()
+
+    # ---------------------------------------------------------------- for workers
+    def about(self) -> dict[str, Any]:
+        """Question, kind, classes, guidelines."""
+        return dict(self.wire.json("GET", self.base))
+
+    def next(self, n: int = 1) -> Batch:
+        """The next tasks for this worker, which are in their hands from now on."""
+        return Batch.of(self.wire.json("GET", f"{self.base}/next", params={"n": n} if n != 1 else None))
+
+    def answer(
+        self,
+        task: Task | str,
+        answer: Any,
+        *,
+        ms: int | None = None,
+        about: Mapping[str, Any] | None = None,
+        worker: str | None = None,
+        key: str | None = None,
+    ) -> Told:
+        """An answer; what became of it. `ms`: how long it took. `worker`: for whom, with an admin's token."""
+        body = label_of(task, answer, ms=ms, about=about, worker=worker)
+        got = self.wire.send("POST", f"{self.base}/labels", body, key=key or fresh_key())
+        return Told.of(body_of(got, self.server), again=got.status_code == 200)
+
+    def bulk(self, labels: Iterable[Mapping[str, Any]]) -> list[Told | Refused]:
+        """Many answers at once: {"task", "answer"} and perhaps "worker", "key", ...; one of them refused is `Refused`.
+
+        Each has its own key, so that all may be sent again.
+        """
+        rows = [{"key": fresh_key(), **each} for each in labels]
+        found = self.wire.json("POST", f"{self.base}/labels", {"labels": rows}, safe=True)["results"]
+        return [told_or_refused(row, each) for row, each in zip(rows, found, strict=True)]
+
+    def skip(self, task: Task | str, reason: str | None = None, *, key: str | None = None) -> dict[str, Any]:
+        """Give a task back without an answer."""
+        body = {"task": id_of(task)} | ({"reason": reason} if reason else {})
+        return dict(self.wire.json("POST", f"{self.base}/skips", body, key=key or fresh_key()))
+
+    def undo(self, task: Task | str | None = None, *, key: str | None = None) -> dict[str, Any]:
+        """Take back the own answer to a task, the last one unless said."""
+        body = {} if task is None else {"task": id_of(task)}
+        return dict(self.wire.json("POST", f"{self.base}/undo", body, key=key or fresh_key()))
+
+    # ---------------------------------------------------------------- for leads
+    def status(self) -> dict[str, Any]:
+        """Counts, expected accuracy, cost, forecast."""
+        return dict(self.wire.json("GET", f"{self.base}/status"))
+
+    def task(self, task: str) -> dict[str, Any]:
+        """What is believed of a task, and who said what."""
+        from urllib.parse import quote
+
+        return dict(self.wire.json("GET", f"{self.base}/tasks/{quote(task, safe='')}"))
+
+    def add_tasks(self, tasks: Sequence[Mapping[str, Any]]) -> dict[str, Any]:
+        """More tasks: {"id", "payload", ...}."""
+        return dict(self.wire.json("POST", f"{self.base}/tasks", {"tasks": [dict(each) for each in tasks]}, safe=False))
+
+    def gold(self, task: str, answer: Any) -> dict[str, Any]:
+        """The truth of a task becomes known."""
+        return dict(self.wire.json("POST", f"{self.base}/gold", {"task": task, "answer": answer}, safe=True))
+
+    def workers(self) -> list[dict[str, Any]]:
+        """A row a worker."""
+        found = self.wire.json("GET", f"{self.base}/workers")
+        return list(found["workers"] if isinstance(found, dict) else found)
+
+    def add_worker(self, name: str, kind: str = "human", cost: float | None = None) -> dict[str, Any]:
+        """A new worker; the answer holds their token, which is shown this once."""
+        body = {"name": name, "kind": kind} | ({} if cost is None else {"cost": cost})
+        return dict(self.wire.json("POST", f"{self.base}/workers", body, safe=False))
+
+    def worker(self, worker: str, act: str, **body: Any) -> dict[str, Any]:
+        """`pause` (with a reason), `resume`, `tokens` (another one), `revoke`."""
+        return dict(self.wire.json("POST", f"{self.base}/workers/{worker}/{act}", body, safe=act != "tokens"))
+
+    def invite(self, uses: int = 1, expires_in: int = 86400) -> str:
+        """An address by which somebody joins."""
+        body = {"uses": uses, "expires_in": expires_in}
+        return str(self.wire.json("POST", f"{self.base}/invites", body, safe=False)["url"])
+
+    def change(self, **settings: Any) -> dict[str, Any]:
+        """target, cap, budget, paused."""
+        return dict(self.wire.json("PATCH", self.base, settings, safe=True))
+
+    def events(self) -> Iterator[Event]:
+        """What happens, as it happens."""
+        with self.wire.stream(f"{self.base}/events", Accept="text/event-stream") as answer:
+            yield from events_of(answer.iter_lines())
+
+    def export(self, what: str, format: str = "csv", to: str | Path | None = None) -> bytes:
+        """`events`, `labels`, `workers` or `votes` as csv, jsonl or parquet; written to a file where one is named."""
+        data = self.wire.send("GET", f"{self.base}/export/{what}.{format}").content
+        if to is not None:
+            try:
+                Path(to).write_bytes(data)
+            except OSError as error:
+                raise unwritable(to, error) from None
+        return data
+
+    def report(self) -> str:
+        """The HTML report of this moment."""
+        return self.wire.send("GET", f"{self.base}/report").text
+
+    def healthy(self) -> bool:
+        """Whether the server is ready."""
+        return self.wire.send("GET", "/healthz").status_code == 200
+
+
+def id_of(task: Task | str) -> str:
+    """A task's id."""
+    return task.id if isinstance(task, Task) else task
+
+
+def label_of(
+    task: Task | str, answer: Any, *, ms: int | None, about: Mapping[str, Any] | None, worker: str | None
+) -> dict[str, Any]:
+    """The body of an answer; what is not known is left out."""
+    lease = task.lease if isinstance(task, Task) else None
+    rest = {"lease": lease, "client_ms": ms, "about": dict(about) if about else None, "worker": worker}
+    return {"task": id_of(task), "answer": answer} | {k: v for k, v in rest.items() if v is not None}
+
+
+def told_or_refused(row: Mapping[str, Any], found: dict[str, Any]) -> Told | Refused:
+    """One result of a bulk."""
+    if "event" in found:
+        return Told.of(found, again=bool(found.get("again") or found.get("repeated")))
+    import json
+
+    return Refused(str(row["task"]), problem(int(found.get("status", 400)), json.dumps(found).encode()))

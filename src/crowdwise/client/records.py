@@ -1,0 +1,80 @@
+"""What comes back from a server, as records."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+from typing import Any
+
+from .problems import ServerProblem
+
+
+@dataclass(frozen=True)
+class Task:
+    """A task in this worker's hands until `expires_at`."""
+
+    id: str
+    payload: dict[str, Any]
+    lease: Any = None
+    expires_at: Any = None
+
+    @classmethod
+    def of(cls, found: dict[str, Any]) -> Task:
+        """From JSON."""
+        payload = found.get("payload")
+        return cls(
+            str(found["id"]),
+            payload if isinstance(payload, dict) else {"text": payload},
+            found.get("lease"),
+            found.get("expires_at"),
+        )
+
+
+@dataclass(frozen=True)
+class Stop:
+    """Why there is no task; `final`: nor will there be one."""
+
+    reason: str
+    final: bool = False
+
+
+@dataclass(frozen=True)
+class Batch:
+    """What `next` gave: tasks, or why there are none, and how far the project is."""
+
+    tasks: tuple[Task, ...]
+    stopped: Stop | None = None
+    progress: dict[str, Any] = field(default_factory=dict)
+
+    @classmethod
+    def of(cls, found: dict[str, Any]) -> Batch:
+        """From JSON."""
+        stop = found.get("stopped")
+        stopped = None if not stop else Stop(str(stop.get("reason", "")), bool(stop.get("final")))
+        return cls(tuple(Task.of(each) for each in found.get("tasks", ())), stopped, found.get("progress") or {})
+
+
+@dataclass(frozen=True)
+class Told:
+    """What became of an answer: `counted`, `surplus` (the task had enough) or `replaced`; `stopped` says why its task
+    stops now. `again`: the server had it already."""
+
+    event: Any
+    task: str
+    status: str
+    stopped: str | None = None
+    again: bool = False
+
+    @classmethod
+    def of(cls, found: dict[str, Any], again: bool = False) -> Told:
+        """From JSON."""
+        return cls(
+            found.get("event"), str(found.get("task", "")), str(found.get("status", "")), found.get("stopped"), again
+        )
+
+
+@dataclass(frozen=True)
+class Refused:
+    """One answer of many that was refused, and why; the others of its bulk stand."""
+
+    task: str
+    problem: ServerProblem
