@@ -176,7 +176,7 @@ def averages(crowds: list[Crowd]) -> list[list[str]]:
     return [[", ".join(m), f"{a:.4f}", str(b), f"{w:.3f}"] for m, a, b, w in shown.values()]
 
 
-WORDS = """Two bars of the default ask for more than anything tried here reaches: claimed accuracy within .12 on 50 of 58
+WORDS = """Two bars of the default ask for more than anything tried here has: claimed accuracy within .12 on 50 of 58
 sets, and at most 4 sets more than a point below the vote with a mean accuracy of .783. {n} sets in {families}
 families; predictions are for families left out, but for the line that says hindsight."""
 
