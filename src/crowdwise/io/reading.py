@@ -185,19 +185,19 @@ def _find_long(
     mapping = dict(ask.columns)
     if ask.question is not None:
         mapping.setdefault("label", ask.question)
-    record, wanted, chosen, notes = _columns(table, mapping, ask.kind)
+    record, wanted, chosen, notes = columns_of(table, mapping, ask.kind)
     frame = _read(table, chosen, wanted)
     out: list[str] = []  # kinds that the names of the columns told, but not what stands in them
     guessed = ask.kind is None and may_be_classes(table.header)
     while guessed and not mapping.keys() & set(record.roles) and not fitting(record, frame, chosen):
         out.append(record.name)
-        record, wanted, chosen, notes = _columns(table, mapping, None, out)
+        record, wanted, chosen, notes = columns_of(table, mapping, None, out)
         frame = _read(table, chosen, wanted)
     other, why_other = told_by_values(frame[chosen["label"]]) if ask.kind is None and "label" in chosen else (None, ())
     if other is not None:
         own = {role: column for role, column in mapping.items() if role != "label"}
         role = next(iter(other.columns))
-        record, wanted, chosen, notes = _columns(table, {**own, role: chosen["label"]}, other.name)
+        record, wanted, chosen, notes = columns_of(table, {**own, role: chosen["label"]}, other.name)
         frame, notes = _read(table, chosen, wanted), notes + why_other
     elif record.name == FALLBACK and table.with_lists is not None:
         frame = table.read(list(chosen.values()))  # a class is no list: it says where there is one
@@ -230,7 +230,7 @@ def _complete(found: Found, record: Kind) -> None:
         found.notes, found.about_tasks, found.again = found.notes + notes, about, again
 
 
-def _columns(
+def columns_of(
     table: Table, mapping: Mapping[str, str], asked: str | None, but: Sequence[str] = ()
 ) -> tuple[Kind, tuple[str, ...], dict[str, str], tuple[str, ...]]:
     """The kind of the answers, the roles of its columns, which column has which, and notes."""

@@ -2,7 +2,10 @@
 
 from __future__ import annotations
 
+from typing import Any
+
 import numpy as np
+import numpy.typing as npt
 import polars as pl
 
 from ..vocabulary import Codes
@@ -18,10 +21,14 @@ def reads_like_missing(values: pl.Series) -> pl.Series:
 
 def questions(classes: pl.Series, codes: Codes) -> tuple[str, ...]:
     """A note that asks for every class that reads like a missing value, with the number of its labels."""
+    return questions_by_number(classes, np.bincount(codes, minlength=len(classes)))
+
+
+def questions_by_number(classes: pl.Series, times: npt.NDArray[Any]) -> tuple[str, ...]:
+    """The same where it is counted how often each class was said."""
     if classes.dtype != pl.String or not bool((odd := reads_like_missing(classes)).any()):
         return ()
-    times = np.bincount(codes, minlength=len(classes)).tolist()
-    found = [(classes[code], times[code]) for code in odd.arg_true().to_list() if times[code]]
+    found = [(classes[code], int(times[code])) for code in odd.arg_true().to_list() if times[code]]
     return tuple(f"class {name!r} ({n:,} label{'s' * (n > 1)}) {asking(name)}" for name, n in found)
 
 
