@@ -20,6 +20,7 @@ LAYERS = (
     ("aggregate",),
     ("io",),
     ("client",),
+    ("scale",),
     ("scoring",),
     ("workers",),
     ("judges",),

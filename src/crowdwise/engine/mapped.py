@@ -28,6 +28,8 @@ from ..kinds.classes.answers import Classes
 from .sources import Sizes
 
 I4 = npt.NDArray[np.int32]
+# A file of fewer bytes is read at once.
+SMALL = 4096
 OFFSETS, CELL, TASKS = "offsets.npy", "cell.npy", "tasks.arrow"
 
 
@@ -48,7 +50,7 @@ class Mapped(Annotations):
             raise DataError(f"{folder / CELL} is damaged: it has {len(cell):,} rows; plan again")
         numbers = {name: _mapped(folder / f"{name}.npy") for name in NUMBERS if (folder / f"{name}.npy").exists()}
         vars(self).update(
-            {name: None for name in NUMBERS},
+            dict.fromkeys(NUMBERS),
             about_rows=None,
             about_workers=None,
             about_tasks=None,
@@ -115,7 +117,7 @@ class Mapped(Annotations):
 
     def plain(self) -> Annotations:
         """The same in memory."""
-        numbers = {name: None if getattr(self, name) is None else np.array(getattr(self, name)) for name in NUMBERS}
+        numbers: dict[str, Any] = {name: np.array(values) for name, values in self.numbers.items()}
         return Annotations(
             task=self.task, worker=self.worker, answers=self.answers, tasks=self.tasks, workers=self.workers,
             ledger=self.ledger, **numbers,
@@ -184,7 +186,9 @@ class OnDisk:
 
 def _mapped(path: Path) -> npt.NDArray[Any]:
     try:
-        return np.load(path, mmap_mode="r" if path.stat().st_size > 4096 else None, allow_pickle=False)
+        large = path.stat().st_size > SMALL
+        found: npt.NDArray[Any] = np.load(path, mmap_mode="r" if large else None, allow_pickle=False)
+        return found
     except FileNotFoundError:
         raise DataError(f"{path} has vanished; plan again") from None
     except (OSError, ValueError, EOFError) as error:

@@ -8,7 +8,9 @@ from __future__ import annotations
 
 import glob
 import os
+from collections import Counter
 from collections.abc import Sequence
+from contextlib import suppress
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -73,9 +75,9 @@ def expand(votes: str | Path | Sequence[Any], format: str | None = None) -> list
         found = [look(name, format) for name in _local(str(votes))]
     if not found:
         raise DataError(f"{printable(str(votes))}: there are no tables here (.csv, .tsv, .jsonl, .parquet)")
-    twice = {file.name for file in found if [f.name for f in found].count(file.name) > 1} if len(found) < 5000 else set()
+    twice = [name for name, n in Counter(file.name for file in found).items() if n > 1]
     if twice:
-        raise DataError(f"{quote(sorted(twice))} is named twice; its votes would count double")
+        raise DataError(f"{quote(twice)} is named twice; its votes would count double")
     return found
 
 
@@ -125,13 +127,27 @@ def _is_table(name: str) -> bool:
 
 
 def _objects(address: str, format: str | None) -> list[File]:
-    kind = format or _format(address.rstrip("*")) if not address.endswith(("/", "*")) else format or "parquet"
+    kind = format or ("parquet" if address.endswith(("/", "*")) else _format(address))
     try:
-        if kind == "parquet":
-            rows = pl.scan_parquet(address, include_file_paths=_PATH)
-        else:
-            rows = pl.scan_lines(address, include_file_paths=_PATH)
-        table = rows.group_by(_PATH).len("n").sort(_PATH).collect()
+        return _counted(address, kind)
     except FAULTS as error:
-        raise DataError(f"{printable(address)} cannot be read ({first_line(error)})") from None
-    return [File(name, kind, int(n)) for name, n in table.iter_rows()]
+        culprit = printable(address)
+        if kind == "parquet" and "*" in address:  # which of them? Now it is worth fetching them
+            with suppress(*FAULTS):
+                culprit = next((file.where for file in _counted(address, "lines") if not _opens(file.name)), culprit)
+        raise DataError(f"{culprit} cannot be read ({first_line(error)})") from None
+
+
+def _counted(address: str, kind: str) -> list[File]:
+    """The objects that an address finds, with their numbers of rows (of text: lines)."""
+    scan = pl.scan_parquet if kind == "parquet" else pl.scan_lines
+    rows = scan(address, include_file_paths=_PATH).group_by(_PATH).len("n").sort(_PATH).collect()
+    return [File(name, kind, int(n)) for name, n in rows.iter_rows()]
+
+
+def _opens(name: str) -> bool:
+    try:
+        pl.scan_parquet(name, glob=False).collect_schema()
+    except FAULTS:
+        return False
+    return True

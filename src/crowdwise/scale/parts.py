@@ -84,12 +84,11 @@ def write_part(
     heard = each > 0 if weight is None else np.bincount(at, weights=weight, minlength=n) > 0
     facts = PartFacts(len(at), n, int(heard.sum()), int(each.max(initial=0)), dropped, _lost(column.vocabulary))
     said = np.bincount(worker, minlength=m)
-    return facts, said, said.astype(np.float64) if weight is None else np.bincount(worker, weights=weight, minlength=m)
+    heavy = np.bincount(worker, weights=weight, minlength=m)
+    return facts, said.astype(np.int64), heavy.astype(np.float64)
 
 
-def _gathered(
-    pieces: Sequence[tuple[int, Written, int, int]], codes: Codes
-) -> tuple[pl.Series, I4, I4, dict[str, F8]]:
+def _gathered(pieces: Sequence[tuple[int, Written, int, int]], codes: Codes) -> tuple[pl.Series, I4, I4, dict[str, F8]]:
     kind = pl.String if codes.text else pl.Int64
     task, worker, label = [pl.Series("task", [], dtype=kind)], [_NONE], [_NONE]
     numbers: dict[str, list[F8]] = {name: [np.empty(0)] for name in codes.numbers}
@@ -112,7 +111,8 @@ _NONE = np.empty(0, dtype=np.int32)
 def _silent(pieces: Sequence[tuple[int, Written, int, int]], text: bool) -> pl.Series:
     """Tasks that a row without a worker or a label names."""
     kind = pl.String if text else pl.Int64
-    found = [piece.silent_tasks(lo, hi).cast(kind) for _, piece, lo, hi in pieces if piece.silent[hi] > piece.silent[lo]]
+    some = [(piece, lo, hi) for _, piece, lo, hi in pieces if piece.silent[hi] > piece.silent[lo]]
+    found = [piece.silent_tasks(lo, hi).cast(kind) for piece, lo, hi in some]
     return pl.concat(found) if found else pl.Series("task", [], dtype=kind)
 
 

@@ -29,6 +29,7 @@ from .wish import Wish
 ROWS, BYTES = 1 << 21, 1 << 26
 # What a row may say that a fit in parts has no use for, and what would change who speaks.
 _ASIDE = ("gold", "source", "group", "text", "url", "cost")
+_UTF16 = (b"\xff\xfe", b"\xfe\xff")
 _REFUSED = (*OCCASION, "version")
 
 
@@ -44,9 +45,19 @@ class Piece:
 
 
 def pieces(file: File, wish: Wish, rows: int = ROWS, size: int = BYTES) -> Iterator[Piece]:
-    """The rows of a file, in order; what is wrong with it is said by its name."""
+    """The rows of a file, in order; what is wrong with it is said by its name, also that it vanished or changed."""
+    file.check()
+    try:
+        yield from _pieces(file, wish, rows, size)
+    except OSError as error:
+        raise DataError(f"{file.where}: cannot be read ({error.strerror or first_line(error)})") from None
+    file.check()
+
+
+def _pieces(file: File, wish: Wish, rows: int, size: int) -> Iterator[Piece]:
     chosen: Mapping[str, str] | None = None
-    first, notes = 0, ()
+    first = 0
+    notes: tuple[str, ...] = ()
     for table in _parquet(file, rows) if file.format == "parquet" else _text(file, size):
         where = file.where if first == 0 else f"{file.where} (from row {first + 1:,} on)"
         if chosen is None:
@@ -63,16 +74,15 @@ def pieces(file: File, wish: Wish, rows: int = ROWS, size: int = BYTES) -> Itera
         first, notes = first + frame.height, ()
     if first == 0:
         raise DataError(f"{file.where} has no rows; is it the right file?")
-    file.check()
 
 
 def _chosen(table: Table, wish: Wish) -> tuple[dict[str, str], tuple[str, ...]]:
     """Which column is which, as where one file is read; what a fit in parts cannot heed is said."""
-    kind, wanted, chosen, notes = columns_of(table, wish.columns, wish.kind)
+    kind, _, chosen, notes = columns_of(table, wish.columns, wish.kind)
     if kind.name != "classes" and wish.kind is None and may_be_classes(table.header):
         some = table.read(list(chosen.values()))
         if not fitting(kind, some, chosen):
-            kind, wanted, chosen, notes = columns_of(table, wish.columns, "classes")
+            kind, _, chosen, notes = columns_of(table, wish.columns, "classes")
     other = None
     if kind.name == "classes" and wish.kind is None:
         other, _ = told_by_values(table.read([chosen["label"]])[chosen["label"]])
@@ -85,8 +95,8 @@ def _chosen(table: Table, wish: Wish) -> tuple[dict[str, str], tuple[str, ...]]:
     strange = [role for role in chosen if role in _REFUSED]
     if strange:
         raise DataError(
-            f"{table.where} has a column {chosen[strange[0]]!r} ({strange[0]}): answers on several occasions are not read "
-            "in parts; read them into memory, or rename it"
+            f"{table.where} has a column {chosen[strange[0]]!r} ({strange[0]}): answers on several occasions are not "
+            "read in parts; read them into memory, or rename it"
         )
     aside = [role for role in chosen if role in _ASIDE or role.startswith("predicted_share")]
     notes += tuple(f"column {chosen[role]!r} is left aside where votes are read in parts" for role in aside)
@@ -108,7 +118,7 @@ def _parquet(file: File, rows: int) -> Iterator[Table]:
             file.where,
             "parquet",
             table.header,
-            lambda names, part=part: _tried(file, lambda: part.select(names).collect()),  # type: ignore[misc]
+            lambda names, part=part: _tried(file, lambda: part.select(names).collect()),
             schema=table.schema,
         )
 
@@ -126,6 +136,8 @@ def _text(file: File, size: int) -> Iterator[Table]:
     quoted = file.format != "jsonl"
     head, rest = b"", b""
     for data in stream:
+        if not head and not rest and data.startswith(_UTF16):
+            raise DataError(f"{file.where} is UTF-16, which is not read in parts; save it as UTF-8")
         rest += data
         if quoted and not head:
             head, rest = _first_line(rest)
@@ -172,5 +184,3 @@ def _whole_lines(data: bytes, quoted: bool) -> int:
         marks -= data.count(b'"', before, at)
         at = before
     return at
-
-

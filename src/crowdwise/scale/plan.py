@@ -89,9 +89,7 @@ class Plan:
         """The parts, all tasks and workers in them."""
         order = None if self.order is None else np.array(self.order, dtype=np.int32)
         tasks = tuple(part.tasks for part in self.parts)
-        return OnDisk(
-            str(self.folder), self.n_rows, tasks, len(self.workers), tuple(self.classes.to_list()), order
-        )
+        return OnDisk(str(self.folder), self.n_rows, tasks, len(self.workers), tuple(self.classes.to_list()), order)
 
     def heard(self, speaking: npt.NDArray[np.bool_], gold: Placed | None = None) -> OnDisk:
         """The parts without tasks that have no labels and without workers who do not speak."""
@@ -133,7 +131,7 @@ class Plan:
                 tuple(File(**file) for file in told["files"]),
                 told["wish"],
                 Ledger(**{**ledger, "notes": tuple(ledger["notes"])}),
-                tuple(PartFacts(**part) for part in told["parts"]),
+                tuple(PartFacts(**{**part, "lost": ()}) for part in told["parts"]),
                 None if told["order"] is None else tuple(told["order"]),
             )
         except (KeyError, TypeError, ValueError, AssertionError) as error:

@@ -104,7 +104,7 @@ def _made(files: list[File], folder: Path, wish: Wish, progress: Progress) -> Pl
     _names(codes.workers, folder / "workers.parquet")
     _names(codes.classes, folder / "classes.parquet")
     facts, labels, weight = _parts(written, codes, folder, wish, progress)
-    ledger = _ledger(written, facts, codes, wish, notes)
+    ledger = _ledger(written, facts, wish, notes)
     if not ledger.rows_used:
         why = "; ".join(f"{n:,} {reason}" for reason, n in ledger.dropped.items())
         raise DataError(f"none of the {ledger.rows_in:,} rows can be used ({why}); are these the right columns?")
@@ -204,9 +204,7 @@ def _parts(
     return facts, sums.labels, sums.weight
 
 
-def _ledger(
-    written: list[Written], facts: list[PartFacts], codes: Codes, wish: Wish, notes: tuple[str, ...]
-) -> Ledger:
+def _ledger(written: list[Written], facts: list[PartFacts], wish: Wish, notes: tuple[str, ...]) -> Ledger:
     dropped: Counter[str] = Counter()
     for each in [*(piece.dropped for piece in written), *(part.dropped for part in facts)]:
         dropped.update(each)

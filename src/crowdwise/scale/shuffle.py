@@ -78,7 +78,9 @@ def write_piece(piece: Piece, number: int, folder: Path, missing: Sequence[str],
     worker, label = names["worker"], names["label"]
     silent = np.flatnonzero(~keep & ~no_task)
     unusable = np.bincount(worker.codes[silent][~_null(worker)[silent]], minlength=len(worker.vocabulary))
-    at = np.zeros(len(task), dtype=np.uint16) if grouped else (name_hash(task) >> np.uint64(64 - BITS)).astype(np.uint16)
+    at = np.zeros(len(task), dtype=np.uint16)
+    if not grouped:
+        at = (name_hash(task) >> np.uint64(64 - BITS)).astype(np.uint16)
     rows = np.flatnonzero(keep)
     order = rows[np.argsort(at[rows], kind="stable")]
     numbers = {name: piece.columns[name] for name in NUMBERS if name in piece.columns}
@@ -174,7 +176,7 @@ def _check_weights(numbers: dict[str, Any], rows: I8, piece: Piece) -> None:
     bad = rows[~(np.isfinite(weight[rows]) & (weight[rows] >= 0))]
     if len(bad):
         row = int(bad[0])
-        raise DataError(f"{piece.where}: weight of row {row + 1} is {weight[row]}; weights must be finite and from 0 up")
+        raise DataError(f"{piece.where}, row {row + 1}: weight {weight[row]} is not a finite number from 0 up")
 
 
 def _bounds(at: npt.NDArray[np.uint16]) -> I8:
