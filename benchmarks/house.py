@@ -30,6 +30,7 @@ LAYERS = (
     ("active",),
     ("learn",),
     ("plots", "report", "compat", "sklearn"),
+    ("server",),
     ("cli",),
 )
 RANK = {room: level for level, rooms in enumerate(LAYERS) for room in rooms}

@@ -37,7 +37,7 @@ class Choice:
             gold = self._gold_for(worker)
             if gold is not None:
                 return Asked(gold, worker, gold=True)
-        held = tuple(own.held.get(worker, ()))
+        held = own.not_for(worker)
         found = self._shared(worker, held) if seen < own.settings.warm else _NONE
         if not len(found) and own.settings.explore > 0 and rng.random() < own.settings.explore:
             found = own.board.levels.anywhere(1, own.model.chains, worker, held, rng)
@@ -68,7 +68,7 @@ class Choice:
 
     def _gold_for(self, worker: int) -> int | None:
         """The gold task with the fewest answers that this worker has not seen."""
-        own, held = self.of, self.of.held.get(worker, ())
+        own, held = self.of, self.of.not_for(worker)
         chains = own.model.chains
         free = [t for t in own.gold if t not in held and chains.edge(t, worker) < 0]
         if not free:
@@ -147,8 +147,8 @@ class Choice:
         if own.stop.budget is not None and own.costs:
             left = own.stop.budget - own.committed + 1e-9
             who = np.array([w for w in who.tolist() if own.cost_of(w) <= left], dtype=np.int64)
-        if own.paused or own.board.busy[task] or own.settings.floor > 0:
-            fine = [w for w in who.tolist() if task not in own.held.get(w, ()) and not own.refused(w)]
+        if own.paused or own.skipped or own.board.busy[task] or own.settings.floor > 0:
+            fine = [w for w in who.tolist() if task not in own.not_for(w) and not own.refused(w)]
             who = np.array(fine, dtype=np.int64)
         return who
 

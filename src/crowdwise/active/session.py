@@ -11,6 +11,7 @@ from collections import deque
 from collections.abc import Iterable, Mapping
 
 import numpy as np
+import numpy.typing as npt
 
 from ..core.errors import DataError
 from .asking import Choice
@@ -54,7 +55,9 @@ class Session:
             model.set_gold(task, label)
         self.gold = sorted(gold or {})
         self.held: dict[int, list[int]] = {}
+        self.skipped: dict[int, list[int]] = {}
         self.paused: dict[int, str] = {}
+        self.lifted: set[int] = set()  # whom the floor does not hold
         self.in_hand = 0.0  # what the tasks in hand will cost
         self.recent: deque[int] = deque(maxlen=256)
         self.spent = float(sum(self.cost_of(w) for w in self._past()))
@@ -102,6 +105,17 @@ class Session:
             self.board.busy[task] -= 1
             self.board.relevel(task)
 
+    def skip(self, task: int, worker: int) -> None:
+        """A worker will not answer this task: it comes back, and they do not get it again."""
+        self.release(task, worker)
+        mine = self.skipped.setdefault(worker, [])
+        if task not in mine:
+            mine.append(task)
+
+    def not_for(self, worker: int) -> tuple[int, ...]:
+        """Tasks that this worker has in hand or has skipped."""
+        return (*self.held.get(worker, ()), *self.skipped.get(worker, ()))
+
     # ---------------------------------------------------------------- answers
     def tell(self, task: int, worker: int, label: int) -> str:
         """An answer came; why its task stops now, "" while it stays open."""
@@ -146,6 +160,15 @@ class Session:
         self.model.settle(max_rounds=1 if few else self.settings.rounds)
         return self.board.renew()
 
+    def rebase(self, posterior: npt.NDArray[np.float64], since: Iterable[int] = ()) -> list[tuple[int, str]]:
+        """Go on from what a fit believes of tasks 0, 1, ... (NaN: nothing); `since` has answers that it did not see."""
+        known = np.flatnonzero(~np.isnan(posterior).any(axis=1))
+        self.model.rebase(posterior[known], known)
+        for task in since:
+            if self.model.chains.n_of(task):
+                self.model.chains.absorb(task)
+        return self.board.renew()
+
     # ---------------------------------------------------------------- where it stands
     def finished(self, next_cost: float = 0.0) -> str:
         """Why the whole project is done; "" while it goes on."""
@@ -164,14 +187,25 @@ class Session:
         seen = int(self.model.chains.seen[worker]) + len(self.held.get(worker, ()))
         if self.settings.load is not None and seen >= self.settings.load:
             return f"has done the {self.settings.load} tasks that one worker may do"
-        if self.settings.floor > 0:
-            from scipy.special import betaincinv
+        return self.below_floor(worker)
 
-            right, n = float(self.model.chains.right[worker]), float(self.model.chains.seen[worker])
-            high = float(betaincinv(2 + max(right, 0.0), 1 + max(n - right, 0.0), 0.975))
-            if high < self.settings.floor:
-                return f"is right in at most {high:.0%} of the tasks, below the floor of {self.settings.floor:.0%}"
-        return ""
+    def below_floor(self, worker: int) -> str:
+        """That this worker is surely less often right than the floor; "" where they may be, or somebody lifted it."""
+        if self.settings.floor <= 0 or worker in self.lifted:
+            return ""
+        _, _, high = self.record(worker)
+        if high >= self.settings.floor:
+            return ""
+        return f"is right in at most {high:.0%} of the tasks, below the floor of {self.settings.floor:.0%}"
+
+    def record(self, worker: int) -> tuple[float, float, float]:
+        """How often a worker is right, judged by the others: low end of a 95 % interval, mean, high end."""
+        from scipy.special import betaincinv
+
+        right, n = float(self.model.chains.right[worker]), float(self.model.chains.seen[worker])
+        a, b = 2 + max(right, 0.0), 1 + max(n - right, 0.0)
+        low, high = betaincinv(a, b, [0.025, 0.975])
+        return float(low), a / (a + b), float(high)
 
     def pause(self, worker: int, reason: str = "paused") -> None:
         """Give this worker no more tasks."""

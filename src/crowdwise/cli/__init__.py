@@ -38,6 +38,8 @@ COMMANDS = {
     "report": "report:report",
     "next": "live.next:next_",
     "judge": "live.judge:judge",
+    "project": "live.project:project",
+    "serve": "live.serve:serve",
     "simulate": "simulate:simulate",
     "convert": "convert:convert",
 }
@@ -57,7 +59,11 @@ def app_of(names: Iterable[str]) -> typer.Typer:
     )
     for name in names:
         module, _, function = COMMANDS[name].partition(":")
-        made.command(name)(getattr(import_module(f"{__name__}.{module}"), function))
+        found = getattr(import_module(f"{__name__}.{module}"), function)
+        if isinstance(found, typer.Typer):  # a command of commands
+            made.add_typer(found, name=name)
+        else:
+            made.command(name)(found)
     return made
 
 

@@ -1,0 +1,180 @@
+"""What a worker does: take tasks, answer, skip, take back."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Any
+
+from ...active import Asked
+from ..problems import Problem
+from ..shift import Shift
+from ..store.log import Event
+
+# Tasks in one worker's hands at most.
+HANDS = 200
+PAUSED = "you are paused; the lead knows why"
+
+
+@dataclass(frozen=True, slots=True)
+class Said:
+    """An answer as it came; `body` is a hash of the request, `trusted`: an admin enters it for a worker."""
+
+    task: str
+    answer: Any
+    key: str
+    body: str
+    lease: int | None = None
+    client_ms: int | None = None
+    trusted: bool = False
+
+
+def next_tasks(shift: Shift, worker: int, n: int = 1) -> dict[str, Any]:
+    """Up to n tasks in the worker's hands: those they have already, then new ones."""
+    live = shift.live
+    stopped: dict[str, Any] | None = None
+    leases = live.leases.of(worker)[:n]
+    for at, lease in enumerate(leases):
+        if lease.expires_at - shift.now < live.config.lease / 2:
+            leases[at] = shift.lend(lease.task, worker)
+    if live.config.paused:
+        stopped = {"reason": "the lead has paused the project", "final": False}
+    while stopped is None and len(leases) < n:
+        asked = live.session.ask(worker)
+        if not isinstance(asked, Asked):
+            paused = worker in live.session.paused or live.session.below_floor(worker)
+            stopped = {"reason": PAUSED if paused else asked.reason, "final": asked.final}
+        else:
+            leases.append(shift.lend(asked.task, worker, in_hand=True))
+    shown = shift.payloads([lease.task for lease in leases])
+    tasks = [
+        {
+            "id": live.crowd.tasks[each.task],
+            "payload": shown[each.task],
+            "lease": each.id,
+            "expires_at": each.expires_at,
+        }
+        for each in leases
+    ]
+    return {"tasks": tasks, "stopped": stopped, "progress": progress(shift, worker)}
+
+
+def progress(shift: Shift, worker: int) -> dict[str, Any]:
+    """How far this worker has come, and what is open."""
+    who = shift.live.crowd.workers[worker]
+    who.count(shift.now, 0)
+    return {"answered": who.answers, "today": who.today, "in_hand": len(shift.live.leases.of(worker))}
+
+
+def label(shift: Shift, worker: int, said: Said) -> tuple[bool, dict[str, Any]]:
+    """Store an answer; whether it is new, and what became of it. `stopped` is for the lead's eyes."""
+    again = repeated(shift, worker, said.key, said.body)
+    if again is not None:
+        return False, _receipt(shift, again)
+    live = shift.live
+    task = shift.task(said.task)
+    held = (task, worker) in live.leases.held
+    if not said.trusted and not held and not shift.was_given(task, worker):
+        raise Problem(403, f"task {said.task[:80]!r} was not given to you; ask for the next one")
+    if live.crowd.workers[worker].paused and not held and not said.trusted:
+        raise Problem(403, PAUSED)
+    payload = shift.payloads([task])[task] if live.kind.looks else {}
+    answer = live.kind.check(said.answer, payload)
+    before = shift.last_label(worker, task) if _answered(shift, task, worker) else None
+    status = _status(shift, task, worker, held)
+    given = {"answer": answer, "status": status, "stopped": ""}
+    if before is not None:
+        given["was"] = "surplus" if before.payload["status"] == "surplus" else "counted"
+    event, reason = shift.enter(
+        "label", task=task, worker=worker, payload=given, client_ms=said.client_ms, lease=said.lease, key=said.key,
+        body=said.body, supersedes=None if before is None else before.id,
+    )  # fmt: skip
+    event.payload["stopped"] = reason
+    _look(shift, worker)
+    return True, _receipt(shift, event)
+
+
+def _answered(shift: Shift, task: int, worker: int) -> bool:
+    """Whether an answer of theirs may stand; those that did not count are looked up in the log."""
+    live = shift.live
+    return live.session.model.has(task, worker) or live.crowd.workers[worker].surplus > 0
+
+
+def _status(shift: Shift, task: int, worker: int, held: bool) -> str:
+    """counted, replaced, or surplus where the task has had its answers."""
+    live = shift.live
+    if live.session.model.has(task, worker):
+        return "replaced"
+    cap = live.config.cap
+    if cap is None or task in live.gold:
+        return "counted"
+    n = live.session.model.chains.n_of(task)
+    # Who has the task in hand comes before who is late.
+    room = n < cap if held else n + live.leases.others(task, worker) < cap
+    return "counted" if room else "surplus"
+
+
+def _look(shift: Shift, worker: int) -> None:
+    """What an answer may bring about: the worker falls below the floor, the project is done."""
+    live = shift.live
+    if not live.crowd.workers[worker].paused:
+        reason = live.session.below_floor(worker)
+        if reason:
+            shift.enter("pause", worker=worker, payload={"reason": reason, "by": "floor"})
+    look_at_project(shift)
+
+
+def look_at_project(shift: Shift) -> None:
+    """Enter it into the log when the project stops, and when it goes on."""
+    reason = shift.live.session.finished()
+    if bool(reason) != bool(shift.live.stopped):
+        shift.enter("stop", payload={"reason": reason})
+
+
+def skip(shift: Shift, worker: int, name: str, why: str, key: str, body: str) -> tuple[bool, dict[str, Any]]:
+    """A task that this worker does not want; they do not get it again."""
+    again = repeated(shift, worker, key, body)
+    if again is not None:
+        return False, {"event": again.id, "task": name, "status": "skipped"}
+    task = shift.task(name)
+    if (task, worker) not in shift.live.leases.held:
+        raise Problem(409, f"task {name[:80]!r} is not in your hands; ask for the next one")
+    event, _ = shift.enter("skip", task=task, worker=worker, payload={"reason": why}, key=key, body=body)
+    return True, {"event": event.id, "task": name, "status": "skipped"}
+
+
+def undo(shift: Shift, worker: int, name: str | None, key: str, body: str) -> tuple[bool, dict[str, Any]]:
+    """Take back the last answer (to a task); the task is in the worker's hands again."""
+    again = repeated(shift, worker, key, body)
+    if again is not None:
+        return False, _undone(shift, again)
+    task = None if name is None else shift.task(name)
+    before = shift.last_label(worker, task)
+    if before is None:
+        raise Problem(409, "there is no answer of yours that could be taken back")
+    was = "surplus" if before.payload["status"] == "surplus" else "counted"
+    event, _ = shift.enter(
+        "undo", task=before.task, worker=worker, supersedes=before.id, key=key, body=body,
+        payload={"was": was, "answer": before.payload["answer"]},
+    )  # fmt: skip
+    if was == "counted":
+        shift.lend(before.task or 0, worker)
+    look_at_project(shift)
+    return True, _undone(shift, event)
+
+
+def _undone(shift: Shift, event: Event) -> dict[str, Any]:
+    name, answer = shift.live.crowd.tasks[event.task or 0], event.payload["answer"]
+    return {"event": event.id, "task": name, "status": "undone", "answer": answer}
+
+
+def repeated(shift: Shift, worker: int, key: str, body: str) -> Event | None:
+    """The event that this key has named already; the same key with another body is refused."""
+    event = shift.keyed(worker, key)
+    if event is not None and event.body != body:
+        raise Problem(422, "this Idempotency-Key came with another body before; make a new key for each answer")
+    return event
+
+
+def _receipt(shift: Shift, event: Event) -> dict[str, Any]:
+    name, stopped = shift.live.crowd.tasks[event.task or 0], event.payload["stopped"]
+    return {"event": event.id, "task": name, "status": event.payload["status"], "stopped": stopped or None}

@@ -1,0 +1,166 @@
+"""Routes of leads: the project, tasks, gold, workers, invitations, settings."""
+
+from __future__ import annotations
+
+import json
+from typing import Annotated, Any, Literal
+
+import sqlalchemy as sa
+from fastapi import APIRouter, Depends, Path, Query, Request, Response
+from starlette.concurrency import run_in_threadpool
+
+from .. import auth
+from ..acts import manage
+from ..auth import Principal
+from ..live.status import task_row, tasks_page, worker_row
+from ..project import Project
+from ..shift import Shift
+from ..store import tables as t
+from . import forms
+from .annotate import Here
+from .shape import ERRORS, as_json
+from .who import needs, who
+
+router = APIRouter(prefix="/projects/{p}", tags=["lead"], responses=ERRORS)
+Admin = Annotated[Principal, Depends(needs("admin"))]
+Reader = Annotated[Principal, Depends(needs("read"))]
+Anybody = Annotated[Principal, Depends(needs("annotate"))]
+Name = Annotated[str, Path(max_length=200)]
+
+
+@router.get("")
+async def about(request: Request, here: Here) -> Response:
+    """The question, the kind of answers, the classes, the guidelines; for any token."""
+    found = await who(request)
+    await needs("annotate" if found is None or found.may("annotate") else "read")(request)
+    config = here.desk.live.config
+    shown = {"id": here.name, "question": config.question, "kind": config.kind, "classes": list(config.classes),
+             "guidelines": config.guidelines, "low": config.low, "high": config.high, "paused": config.paused,
+             "csrf": found.csrf if found is not None and found.cookie else None}  # fmt: skip
+    return as_json(shown)
+
+
+@router.patch("")
+async def change(form: forms.ChangeIn, by: Admin, here: Here) -> Response:
+    """Change settings; what is left out stays, null takes a cap, a budget or an accuracy away."""
+    given = form.model_dump(exclude_unset=True)
+    return as_json(await here.desk.ask(lambda shift: manage.change(shift, given, by.token)))
+
+
+# ---------------------------------------------------------------- tasks
+@router.get("/tasks")
+async def tasks(
+    _: Reader,
+    here: Here,
+    state: Annotated[str | None, Query(max_length=20)] = None,
+    order: Literal["given", "contested"] = "given",
+    after: Annotated[int, Query(ge=0, le=10**9)] = 0,
+    limit: Annotated[int, Query(ge=1, le=1_000)] = 100,
+) -> Response:
+    """A page of tasks with what is believed of them."""
+    page = await here.desk.ask(lambda shift: tasks_page(shift.live, state, order, after, limit), write=False)
+    return as_json(page)
+
+
+@router.get("/tasks/{task:path}")
+async def task(task: Name, _: Reader, here: Here) -> Response:
+    """A task: what it shows, what is believed of it, who said what."""
+    row, code, names = await here.desk.ask(lambda shift: _one(shift, task), write=False)
+    shown, answers = await run_in_threadpool(_answers, here, code)
+    said = [{"worker": names[each.pop("code")], **each} for each in answers]
+    return as_json(row | {"payload": shown, "by_worker": said})
+
+
+def _one(shift: Shift, name: str) -> tuple[dict[str, Any], int, list[str]]:
+    code = shift.task(name)
+    return task_row(shift.live, code), code, [each.name for each in shift.live.crowd.workers]
+
+
+def _answers(here: Project, code: int) -> tuple[Any, list[dict[str, Any]]]:
+    with here.database.reader.connect() as connection:
+        of = (t.task.c.project == here.name, t.task.c.code == code)
+        shown = connection.execute(sa.select(t.task.c.payload).where(*of)).scalar()
+        mine = (t.current.c.project == here.name, t.current.c.task == code)
+        rows = connection.execute(sa.select(t.current).where(*mine).order_by(t.current.c.id)).all()
+    out = []
+    for row in rows:
+        said = json.loads(row.payload)
+        out.append({"code": row.worker, "answer": said["answer"], "status": said["status"], "event": row.id,
+                    "at": row.received_at, "client_ms": row.client_ms})  # fmt: skip
+    return json.loads(shown or "{}"), out
+
+
+@router.post("/tasks", status_code=201)
+async def add_tasks(form: forms.TasksIn, by: Admin, here: Here) -> Response:
+    """Add tasks, all or none; one that is there with the same payload is left alone."""
+    given = form.model_dump()["tasks"]
+    return as_json(await here.desk.ask(lambda shift: manage.add_tasks(shift, given, by.token)), 201)
+
+
+@router.post("/gold")
+async def gold(form: forms.GoldIn, by: Admin, here: Here) -> Response:
+    """The truth of a task; null takes it back."""
+    return as_json(await here.desk.ask(lambda shift: manage.set_gold(shift, form.task, form.answer, by.token)))
+
+
+# ---------------------------------------------------------------- workers
+@router.get("/workers")
+async def workers(_: Reader, here: Here) -> Response:
+    """All workers with what is known of them."""
+
+    def rows(shift: Shift) -> list[dict[str, Any]]:
+        return [worker_row(shift.live, code, shift.now) for code in range(len(shift.live.crowd.workers))]
+
+    return as_json({"workers": await here.desk.ask(rows, write=False)})
+
+
+@router.post("/workers", status_code=201)
+async def add_worker(form: forms.WorkerIn, by: Admin, here: Here) -> Response:
+    """A new worker and their token, which is shown once."""
+
+    def command(shift: Shift) -> dict[str, Any]:
+        code = manage.add_worker(shift, form.name, form.kind, form.cost, by.token)
+        number, secret = auth.issue(shift, "annotate", code, by=by.token)
+        return {"id": form.name, "token": secret, "token_id": number}
+
+    return as_json(await here.desk.ask(command), 201)
+
+
+@router.post("/workers/{worker}/pause")
+async def pause(worker: Name, form: forms.PauseIn, by: Admin, here: Here) -> Response:
+    """Give a worker no more tasks."""
+    return as_json(await here.desk.ask(lambda shift: manage.pause(shift, worker, form.reason, by.token)))
+
+
+@router.post("/workers/{worker}/resume")
+async def resume(worker: Name, by: Admin, here: Here) -> Response:
+    """Lift a pause, the floor's too."""
+    return as_json(await here.desk.ask(lambda shift: manage.resume(shift, worker, by.token)))
+
+
+@router.post("/workers/{worker}/tokens", status_code=201)
+async def token(worker: Name, by: Admin, here: Here) -> Response:
+    """Another token for a worker, shown once."""
+
+    def command(shift: Shift) -> dict[str, Any]:
+        number, secret = auth.issue(shift, "annotate", shift.worker(worker), by=by.token)
+        return {"id": worker, "token": secret, "token_id": number}
+
+    return as_json(await here.desk.ask(command), 201)
+
+
+@router.post("/workers/{worker}/revoke")
+async def revoke(worker: Name, by: Admin, here: Here) -> Response:
+    """Take back all tokens of a worker."""
+
+    def command(shift: Shift) -> dict[str, Any]:
+        return {"worker": worker, "revoked": auth.revoke(shift, worker=shift.worker(worker), by=by.token)}
+
+    return as_json(await here.desk.ask(command))
+
+
+@router.post("/invites", status_code=201)
+async def invite(request: Request, form: forms.InviteIn, by: Admin, here: Here) -> Response:
+    """A link by which people join as workers."""
+    code = await here.desk.ask(lambda shift: auth.invite(shift, form.uses, form.expires_in, by.token))
+    return as_json({"url": f"{str(request.base_url).rstrip('/')}/join/{code}", "code": code}, 201)

@@ -1,0 +1,106 @@
+"""Who is asking, whether they may, and whether they ask too often."""
+
+from __future__ import annotations
+
+import hmac
+import time
+from collections.abc import Awaitable, Callable
+from dataclasses import replace
+from typing import TYPE_CHECKING
+
+from fastapi import Request, Response
+from starlette.concurrency import run_in_threadpool
+
+from ..auth import Principal, csrf_of
+from ..problems import Problem
+
+if TYPE_CHECKING:
+    from ..project import Project
+
+COOKIE = "crowdwise"
+SAFE = ("GET", "HEAD", "OPTIONS")
+LONGEST = 200
+LOCAL = Principal("local", "admin", None)
+
+
+class Rates:
+    """A bucket a token: `burst` requests at once, `rate` a second after that."""
+
+    def __init__(self, rate: float, burst: float, clock: Callable[[], float] = time.monotonic) -> None:
+        self.rate, self.burst, self._clock = rate, burst, clock
+        self._left: dict[str, tuple[float, float]] = {}
+
+    def take(self, who: str) -> None:
+        """Count one request; a Problem with the time to wait where it is one too many."""
+        now = self._clock()
+        left, at = self._left.get(who, (self.burst, now))
+        left = min(left + (now - at) * self.rate, self.burst)
+        if left < 1:
+            self._left[who] = (left, now)
+            wait = (1 - left) / self.rate
+            raise Problem(
+                429, f"more than {self.rate:g} requests a second; wait a moment", retry_after=max(1, round(wait))
+            )
+        if len(self._left) > 100_000:
+            self._left = {}
+        self._left[who] = (left - 1, now)
+
+
+def secret_of(request: Request) -> tuple[str, bool]:
+    """The token of a request, and whether a cookie brought it."""
+    kind, _, secret = request.headers.get("authorization", "").partition(" ")
+    if kind.lower() == "bearer" and secret:
+        return secret.strip()[:LONGEST], False
+    return request.cookies.get(COOKIE, "")[:LONGEST], True
+
+
+async def who(request: Request) -> Principal | None:
+    """Who is asking; None for nobody that is known."""
+    project: Project = request.app.state.project
+    secret, cookie = secret_of(request)
+    found: Principal | None = None
+    if secret:
+        found = project.door.remembered(secret) or await run_in_threadpool(project.door.look, secret)
+        if found is not None and cookie:
+            found = replace(found, cookie=True, csrf=csrf_of(secret))
+    if found is None and not secret and request.app.state.insecure_local:
+        return LOCAL
+    return found
+
+
+def needs(scope: str) -> Callable[[Request], Awaitable[Principal]]:
+    """A dependency: the one who asks, known and allowed, or a refusal."""
+
+    async def known(request: Request) -> Principal:
+        found = await who(request)
+        if found is None:
+            address = request.client.host if request.client else "nowhere"
+            request.app.state.strangers.take(address)
+            raise Problem(
+                401, "this needs a token that is known and not revoked; send it as Authorization: Bearer cw_..."
+            )
+        request.app.state.rates.take(found.token)
+        if not found.may(scope):
+            raise Problem(403, f"this token may {found.scope}; {scope} is needed")
+        if found.cookie and request.method not in SAFE:
+            check_csrf(found, request.headers.get("x-csrf-token", ""))
+        return found
+
+    return known
+
+
+def check_csrf(found: Principal, given: str) -> None:
+    """A form or script of another site cannot know this."""
+    if not hmac.compare_digest(found.csrf.encode(), given.encode("utf-8", "replace")):
+        raise Problem(403, "the form's token is missing or old; reload the page")
+
+
+def set_cookie(request: Request, response: Response, secret: str) -> None:
+    """Remember a token in the browser: no script reads it, no other site sends it."""
+    secure = request.url.scheme == "https"
+    response.set_cookie(COOKIE, secret, max_age=30 * 86_400, path="/", secure=secure, httponly=True, samesite="strict")
+
+
+def drop_cookie(response: Response) -> None:
+    """Forget it."""
+    response.delete_cookie(COOKIE, path="/", httponly=True, samesite="strict")

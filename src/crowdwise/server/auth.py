@@ -1,0 +1,142 @@
+"""Tokens and invitations: 256 random bits each, of which only a hash is kept."""
+
+from __future__ import annotations
+
+import base64
+import hashlib
+import hmac
+import secrets
+from collections.abc import Callable
+from dataclasses import dataclass
+from typing import Any
+
+import sqlalchemy as sa
+
+from .problems import Problem
+from .shift import Shift
+from .store import tables as t
+
+SCOPES = ("annotate", "read", "admin")
+# Who may do what: an admin everything, a reader nothing but read.
+MAY = {"annotate": {"annotate"}, "read": {"read"}, "admin": {"annotate", "read", "admin"}}
+PREFIX, INVITE = "cw_", "cwi_"
+
+
+@dataclass(frozen=True, slots=True)
+class Principal:
+    """Who is asking: the token's id, its scope, the worker it belongs to (None: nobody's)."""
+
+    token: str
+    scope: str
+    worker: int | None
+    cookie: bool = False
+    csrf: str = ""
+
+    def may(self, scope: str) -> bool:
+        """Whether this token is good for it."""
+        return scope in MAY[self.scope]
+
+
+def fresh(prefix: str = PREFIX) -> str:
+    """A new secret."""
+    return prefix + base64.urlsafe_b64encode(secrets.token_bytes(32)).decode().rstrip("=")
+
+
+def digest(secret: str) -> str:
+    """What is kept of a secret; it is long and random, so a plain hash is enough."""
+    return hashlib.sha256(secret.encode("utf-8", "replace")).hexdigest()
+
+
+def csrf_of(secret: str) -> str:
+    """What a form must bring along beside the cookie: made from the secret, which scripts elsewhere do not know."""
+    return hmac.new(secret.encode("utf-8", "replace"), b"crowdwise form", hashlib.sha256).hexdigest()
+
+
+class Door:
+    """Looks up tokens; what was found is remembered until the log says that tokens changed."""
+
+    def __init__(self, engine: sa.Engine, project: str) -> None:
+        self._engine, self._project = engine, project
+        self._known: dict[str, tuple[str, Principal]] = {}
+
+    def forget(self) -> None:
+        """Tokens changed."""
+        self._known = {}
+
+    def remembered(self, secret: str) -> Principal | None:
+        """Who comes with this token, where that is known without looking; hashes are compared in constant time."""
+        found = digest(secret)
+        known = self._known.get(found[:16])
+        return known[1] if known is not None and hmac.compare_digest(known[0], found) else None
+
+    def look(self, secret: str) -> Principal | None:
+        """The same from the table; None for a token that is unknown or revoked."""
+        found = digest(secret)
+        with self._engine.connect() as connection:
+            of = (t.token.c.project == self._project, t.token.c.hash == found, t.token.c.revoked_at.is_(None))
+            row = connection.execute(sa.select(t.token).where(*of)).first()
+        if row is None or not hmac.compare_digest(row.hash, found):
+            return None
+        who = Principal(row.id, row.scope, row.worker)
+        if len(self._known) > 100_000:
+            self._known = {}
+        self._known[found[:16]] = (row.hash, who)
+        return who
+
+
+def issue(
+    shift: Shift, scope: str, worker: int | None = None, note: str = "", by: str | None = None
+) -> tuple[str, str]:
+    """A new token: its id, and the secret, which nobody can read again."""
+    if scope not in SCOPES:
+        raise Problem(422, f"scope must be one of {', '.join(SCOPES)}, got {scope[:40]!r}")
+    if scope == "annotate" and worker is None:
+        raise Problem(422, "a token that may annotate belongs to a worker; name one")
+    secret, number = fresh(), secrets.token_hex(8)
+    row = {"id": number, "project": shift.project, "hash": digest(secret), "worker": worker, "scope": scope,
+           "note": note, "created_at": shift.now}  # fmt: skip
+    shift.execute(sa.insert(t.token), row)
+    name = None if worker is None else shift.live.crowd.workers[worker].name
+    shift.note(by, "token", token=number, scope=scope, worker=name)
+    return number, secret
+
+
+def revoke(shift: Shift, *, token: str | None = None, worker: int | None = None, by: str | None = None) -> int:
+    """Take back a token, or all of a worker's; how many."""
+    of = [t.token.c.project == shift.project, t.token.c.revoked_at.is_(None)]
+    of.append(t.token.c.id == token if token is not None else t.token.c.worker == worker)
+    n = shift.execute(sa.update(t.token).where(*of).values(revoked_at=shift.now)).rowcount
+    shift.enter("auth")
+    shift.note(by, "revoke", token=token, worker=worker, tokens=n)
+    return int(n)
+
+
+def invite(shift: Shift, uses: int, seconds: float, by: str | None = None) -> str:
+    """A code that lets so many people in until then."""
+    code = fresh(INVITE)
+    row = {"hash": digest(code), "project": shift.project, "uses": uses, "expires_at": shift.now + seconds,
+           "created_at": shift.now}  # fmt: skip
+    shift.execute(sa.insert(t.invite), row)
+    shift.note(by, "invite", uses=uses, seconds=seconds)
+    return code
+
+
+def invitation(query: Callable[..., Any], project: str, code: str, now: float) -> Any:
+    """The row of an invitation that is still good; a Problem where it is not."""
+    of = (t.invite.c.project == project, t.invite.c.hash == digest(code))
+    row = query(sa.select(t.invite).where(*of)).first()
+    if row is None:
+        raise Problem(404, "this invitation is not known; ask the lead for another")
+    if row.uses < 1 or row.expires_at <= now:
+        raise Problem(403, "this invitation is used up or over; ask the lead for another")
+    return row
+
+
+def join(shift: Shift, code: str, name: str) -> tuple[int, str]:
+    """Use an invitation: a new worker's number and their token."""
+    from .acts.manage import add_worker
+
+    row = invitation(shift.query, shift.project, code, shift.now)
+    worker = add_worker(shift, name.strip(), "human")
+    shift.execute(sa.update(t.invite).where(t.invite.c.hash == row.hash).values(uses=row.uses - 1))
+    return worker, issue(shift, "annotate", worker, "invitation")[1]

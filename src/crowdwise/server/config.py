@@ -1,0 +1,130 @@
+"""What a project is told once and may be told again: its question, its classes, how it asks and when it stops."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import asdict, dataclass, fields, replace
+from typing import Any
+
+from ..active import POLICIES, Settings, Stopping
+from ..core.errors import CrowdwiseError, ParameterError
+from .problems import Problem
+from .words import LINE, TEXT, name_of, text_of
+
+KINDS = ("classes", "ordered", "sets", "numbers", "comparisons", "same", "ranking", "spans")
+# Kinds whose answers are one of a few classes: the online model follows them, and a task may stop as sure.
+SURE_KINDS = ("classes", "ordered")
+NEED_CLASSES = ("classes", "ordered", "sets", "spans")
+MOST_CLASSES = 200
+# What may be changed while the project runs.
+CHANGEABLE = ("target", "cap", "budget", "accuracy", "paused", "gold_rate", "floor", "guidelines")
+
+
+@dataclass(frozen=True)
+class Config:
+    """`lease` is in seconds, `refit_minutes` 0 for by growth alone; the rest as in active.Settings and Stopping."""
+
+    question: str
+    kind: str = "classes"
+    classes: tuple[str, ...] = ()
+    guidelines: str = ""
+    policy: str = "information"
+    target: float = 0.95
+    cap: int | None = 7
+    budget: float | None = None
+    accuracy: float | None = None
+    explore: float = 0.05
+    load: int | None = None
+    gold_rate: float = 0.0
+    qualify: int = 0
+    floor: float = 0.0
+    cost: float = 1.0
+    lease: float = 900.0
+    low: float | None = None
+    high: float | None = None
+    method: str = ""
+    refit_minutes: float = 10.0
+    seed: int = 0
+    paused: bool = False
+
+    def __post_init__(self) -> None:
+        text_of(self.question, "the question", LINE)
+        text_of(self.guidelines, "the guidelines", TEXT)
+        if self.kind not in KINDS:
+            raise ParameterError(f"kind must be one of {', '.join(KINDS)}, got {self.kind!r}")
+        _check_classes(self.kind, self.classes)
+        if self.policy not in POLICIES:
+            raise ParameterError(f"policy must be one of {', '.join(POLICIES)}, got {self.policy!r}")
+        if not 1 <= self.lease <= 30 * 86_400:
+            raise ParameterError(f"lease must be between 1 second and 30 days, got {self.lease:g}")
+        if self.low is not None and self.high is not None and not self.low < self.high:
+            raise ParameterError(f"low must be below high, got {self.low:g} and {self.high:g}")
+        if self.kind not in SURE_KINDS and self.cap is None:
+            raise ParameterError(f"a project of kind {self.kind} stops by its cap; give one")
+        _ = self.stopping, self.settings
+
+    @property
+    def sure(self) -> bool:
+        """Whether tasks may stop because they are sure."""
+        return self.kind in SURE_KINDS
+
+    @property
+    def n_classes(self) -> int:
+        """Classes of the online model; other kinds have one, which only counts."""
+        return len(self.classes) if self.sure else 1
+
+    @property
+    def stopping(self) -> Stopping:
+        """When it is enough."""
+        if self.sure:
+            return Stopping(target=self.target, cap=self.cap, budget=self.budget, accuracy=self.accuracy)
+        return Stopping(target=1.0, fewest=10**9, cap=self.cap, budget=self.budget)
+
+    @property
+    def settings(self) -> Settings:
+        """How it asks; the server sweeps by itself, and pauses by the floor itself."""
+        floor = self.floor if self.sure else 0.0
+        return Settings(explore=self.explore, load=self.load, gold_rate=self.gold_rate, qualify=self.qualify,
+                        floor=floor, cost=self.cost, seed=self.seed, sweep_at=0.0)  # fmt: skip
+
+    @property
+    def asks_by(self) -> str:
+        """The policy; kinds without an online model spread the answers evenly."""
+        return self.policy if self.sure else "round_robin"
+
+    def to_dict(self) -> dict[str, Any]:
+        """For JSON."""
+        return asdict(self) | {"classes": list(self.classes)}
+
+    @classmethod
+    def of(cls, given: Mapping[str, Any]) -> Config:
+        """From JSON; fields of later versions are refused, not dropped."""
+        known = {each.name for each in fields(cls)}
+        for name in given:
+            if name not in known:
+                raise ParameterError(f"a project has no setting {name!r}; this one was written by a later version")
+        return cls(**{**given, "classes": tuple(given.get("classes", ()))})
+
+    def changed(self, given: Mapping[str, Any]) -> Config:
+        """With some settings changed; a Problem where that makes no sense."""
+        for name in given:
+            if name not in CHANGEABLE:
+                raise Problem(422, f"{name} cannot be changed; {', '.join(CHANGEABLE)} can")
+        try:
+            return replace(self, **given)
+        except CrowdwiseError as error:
+            raise Problem(422, str(error)) from error
+
+
+def _check_classes(kind: str, classes: tuple[str, ...]) -> None:
+    if kind not in NEED_CLASSES:
+        if classes:
+            raise ParameterError(f"a project of kind {kind} has no classes; leave them out")
+        return
+    for each in classes:
+        name_of(each, "a class")
+    least = 2 if kind in SURE_KINDS else 1
+    if not least <= len(classes) <= MOST_CLASSES:
+        raise ParameterError(f"a project of kind {kind} needs {least} to {MOST_CLASSES} classes, got {len(classes)}")
+    if len(set(classes)) != len(classes):
+        raise ParameterError("a class is named twice")

@@ -1,0 +1,171 @@
+"""Desk: the one writer. Commands queue up; those that wait together are stored together, and answered after that.
+
+A command is a function of a `Shift`: it looks at the live state, enters events and leases, and returns its answer. The
+answer leaves the desk only when the commit has come back. Where a commit fails, everybody gets a refusal, and the
+live state is made again from the log.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import queue
+import threading
+import time
+from collections.abc import Callable
+from concurrent.futures import Future
+from typing import Any
+
+import sqlalchemy as sa
+
+from .live.state import Live
+from .problems import Problem
+from .shift import Shift
+from .store.engine import Database, reason
+
+# Commands stored together at most. Nobody waits for others to come: what queued up during a commit is the next batch.
+MOST = 200
+# How often a desk without work looks for other servers' events and for leases that are over.
+IDLE = 0.25
+Command = Callable[[Shift], Any]
+
+
+class Desk:
+    """`load()` makes the live state from the database, at the start and after a fault."""
+
+    def __init__(self, database: Database, load: Callable[[], Live], *, clock: Callable[[], float] = time.time) -> None:
+        self.database, self._load, self.clock = database, load, clock
+        self.live = load()
+        self.sound = True
+        self._queue: queue.SimpleQueue[tuple[Command, bool, Any] | None] = queue.SimpleQueue()
+        self.after: list[Callable[[Shift], None]] = []  # told of every batch that was stored
+        self.before: list[Command] = []  # asked in every batch that writes
+        self.commits = self.commands = self.faults = 0
+        self._thread = threading.Thread(target=self._run, name="desk", daemon=True)
+        self._thread.start()
+
+    # ---------------------------------------------------------------- the counter
+    def do(self, command: Command, *, write: bool = True, timeout: float | None = 60) -> Any:
+        """Have a command done and wait for it; for threads."""
+        done: Future[Any] = Future()
+        self._queue.put((command, write, done))
+        return done.result(timeout)
+
+    async def ask(self, command: Command, *, write: bool = True) -> Any:
+        """The same for the event loop."""
+        loop = asyncio.get_running_loop()
+        done: asyncio.Future[Any] = loop.create_future()
+        self._queue.put((command, write, done))
+        return await done
+
+    def close(self) -> None:
+        """Finish what has queued up and stop."""
+        self._queue.put(None)
+        self._thread.join(timeout=30)
+
+    # ---------------------------------------------------------------- the thread
+    def _run(self) -> None:
+        while True:
+            batch = self._wait()
+            if batch is None:
+                return
+            shift, out = self._work(batch)
+            _deliver(out)
+            if shift is not None:
+                for tell in self.after:
+                    tell(shift)
+
+    def _wait(self) -> list[tuple[Command, bool, Any]] | None:
+        """Everything that waits; an empty list when nothing came for a while."""
+        try:
+            first = self._queue.get(timeout=IDLE)
+        except queue.Empty:
+            return []
+        batch = []
+        while first is not None:
+            batch.append(first)
+            if len(batch) == MOST or self._queue.empty():
+                return batch
+            first = self._queue.get()
+        if batch:
+            self._queue.put(None)
+            return batch
+        return None
+
+    def _work(self, batch: list[tuple[Command, bool, Any]]) -> tuple[Shift | None, list[tuple[Any, Any]]]:
+        self.commands += len(batch)
+        try:
+            if not self.sound:
+                self.live = self._load()
+                self.sound = True
+            return self._batch(batch)
+        except Exception as error:  # whatever it was, nobody is told that it was stored
+            self.sound = False
+            self.faults += 1
+            return None, [(done, _refusal(error)) for _, _, done in batch]
+
+    def _batch(self, batch: list[tuple[Command, bool, Any]]) -> tuple[Shift | None, list[tuple[Any, Any]]]:
+        if not any(write for _, write, _ in batch):
+            return self._read(batch)
+        with self.database.writer.connect() as connection, connection.begin() as transaction:
+            shift = Shift(self.live, self.database.project, connection, self.clock())
+            shift.catch_up()
+            out = [(done, _done(command, shift)) for command, _, done in batch]
+            for command in self.before if batch else ():
+                command(shift)
+            shift.flush()
+            if shift.wrote:
+                transaction.commit()
+                self.commits += 1
+            else:
+                transaction.rollback()
+        return shift, out
+
+    def _read(self, batch: list[tuple[Command, bool, Any]]) -> tuple[Shift | None, list[tuple[Any, Any]]]:
+        """Commands that only look; where there are none, what other processes have entered is taken over."""
+        if batch:
+            shift = Shift(self.live, self.database.project, None, self.clock())
+            return None, [(done, _done(command, shift)) for command, _, done in batch]
+        with self.database.reader.connect() as connection:
+            shift = Shift(self.live, self.database.project, connection, self.clock())
+            shift.catch_up()
+        return shift, []
+
+
+def _done(command: Command, shift: Shift) -> Any:
+    """The answer of a command, or its refusal as a value."""
+    try:
+        return command(shift)
+    except Problem as problem:
+        return problem
+
+
+def _refusal(error: Exception) -> Exception:
+    if isinstance(error, sa.exc.SQLAlchemyError | OSError):
+        return Problem(503, f"nothing was stored ({reason(error)}); try again", retry_after=1)
+    return error
+
+
+def _deliver(out: list[tuple[Any, Any]]) -> None:
+    """Hand out the answers, with one call a loop."""
+    loops: dict[asyncio.AbstractEventLoop, list[tuple[Any, Any]]] = {}
+    for done, answer in out:
+        if isinstance(done, Future):
+            _settle(done, answer)
+        else:
+            loops.setdefault(done.get_loop(), []).append((done, answer))
+    for loop, some in loops.items():
+        if not loop.is_closed():
+            loop.call_soon_threadsafe(_all, some)
+
+
+def _all(some: list[tuple[Any, Any]]) -> None:
+    for done, answer in some:
+        if not done.done():
+            _settle(done, answer)
+
+
+def _settle(done: Any, answer: Any) -> None:
+    if isinstance(answer, BaseException):
+        done.set_exception(answer)
+    else:
+        done.set_result(answer)

@@ -1,0 +1,109 @@
+"""Tasks and gold from files: tables, or folders of images, which the server then shows."""
+
+from __future__ import annotations
+
+import json
+import shutil
+from pathlib import Path
+from typing import Any
+
+from ..core.errors import DataError, unwritable
+from ..io.tables import open_table
+from .problems import Problem
+from .words import name_of
+
+IDS = ("id", "task", "task_id")
+IMAGES = (".png", ".jpg", ".jpeg", ".gif", ".webp", ".avif", ".bmp")
+LISTS = ("items",)
+
+
+def read_tasks(path: Path, media: Path) -> list[dict[str, Any]]:
+    """Tasks of a table (a column id or task, the others are what is shown; gold) or of a folder of images."""
+    if path.is_dir():
+        return _images(path, media)
+    table = open_table(path)
+    key = next((name for name in IDS if name in table.header), None)
+    if key is None:
+        raise DataError(f"{path}: there is no column id or task; it has {', '.join(table.header)}")
+    out = []
+    for row in table.read(table.header).to_dicts():
+        gold = row.pop("gold", None)
+        name = row.pop(key)
+        shown = {field: _cell(field, value) for field, value in row.items() if value is not None and value != ""}
+        if "image" in shown:
+            shown["image"] = _local_image(str(shown["image"]), path.parent, media)
+        out.append({"id": None if name is None else str(name), "payload": shown, "gold": gold_of(gold)})
+    return out
+
+
+def read_gold(path: Path) -> dict[str, Any]:
+    """Known answers: a table with the columns task (or id) and label (or answer, gold)."""
+    table = open_table(path)
+    key = next((name for name in IDS if name in table.header), None)
+    value = next((name for name in ("label", "answer", "gold", "value") if name in table.header), None)
+    if key is None or value is None:
+        raise DataError(f"{path}: gold needs the columns task and label; it has {', '.join(table.header)}")
+    return {str(row[key]): gold_of(row[value]) for row in table.read([key, value]).to_dicts() if row[key] is not None}
+
+
+def gold_of(value: Any) -> Any:
+    """A cell of gold: JSON where it is a list, else as it stands; empty is none."""
+    if value is None or value == "":
+        return None
+    if isinstance(value, str) and value.lstrip().startswith("["):
+        try:
+            return json.loads(value)
+        except ValueError:
+            return value
+    return value
+
+
+def _cell(field: str, value: Any) -> Any:
+    if field in LISTS and isinstance(value, str):
+        try:
+            found = json.loads(value) if value.lstrip().startswith("[") else value.split("|")
+        except ValueError as error:
+            raise DataError(
+                f"the column {field} holds {value[:60]!r}; write a JSON list, or items with | between"
+            ) from error
+        return [str(each).strip() for each in found]
+    return value if isinstance(value, bool | int | float | str | list | dict) else str(value)
+
+
+def _images(folder: Path, media: Path) -> list[dict[str, Any]]:
+    found = sorted(each for each in folder.iterdir() if each.suffix.lower() in IMAGES)
+    if not found:
+        raise DataError(f"{folder} holds no images ({', '.join(IMAGES)})")
+    return [{"id": each.stem, "payload": {"image": _take(each, media)}, "gold": None} for each in found]
+
+
+def _local_image(given: str, beside: Path, media: Path) -> str:
+    """An address stays as it is; a file beside the table is taken along."""
+    if given.startswith(("https://", "/media/")):
+        return given
+    if given.startswith("http://"):
+        raise DataError(
+            f"image {given[:80]!r}: pages show pictures from https addresses only; download it beside the table"
+        )
+    path = (beside / given).resolve()
+    if not path.is_relative_to(beside.resolve()) or not path.is_file():
+        raise DataError(f"image {given[:80]!r} is neither an https address nor a file beside the table")
+    if path.suffix.lower() not in IMAGES:
+        raise DataError(f"image {given[:80]!r} is none of {', '.join(IMAGES)}")
+    return _take(path, media)
+
+
+def _take(path: Path, media: Path) -> str:
+    try:
+        name_of(path.name, "the name of an image")
+    except Problem as problem:
+        raise DataError(problem.detail) from problem
+    place = media / path.name
+    try:
+        if place.exists() and place.read_bytes() != path.read_bytes():
+            raise DataError(f"there is another picture {path.name} in {media} already; rename this one")
+        if not place.exists():
+            shutil.copyfile(path, place)
+    except OSError as error:
+        raise unwritable(place, error) from error
+    return f"/media/{path.name}"

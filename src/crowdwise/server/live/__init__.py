@@ -1,0 +1,1 @@
+"""The state that follows from the log: names and codes, the session that decides, leases, snapshots."""

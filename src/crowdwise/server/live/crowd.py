@@ -1,0 +1,69 @@
+"""Who and what: names of tasks and workers against their numbers."""
+
+from __future__ import annotations
+
+from dataclasses import asdict, dataclass, field
+from typing import Any
+
+DAY = 86_400
+
+
+@dataclass(slots=True)
+class Worker:
+    """`paused` is why they get no tasks (""): they do."""
+
+    name: str
+    kind: str = "human"
+    cost: float = 1.0
+    paused: str = ""
+    answers: int = 0
+    day: int = 0
+    today: int = 0
+    surplus: int = 0
+    skips: int = 0
+    seconds: float = 0.0
+    timed: int = 0
+    last: float = 0.0
+
+    def count(self, at: float, by: int) -> None:
+        """So many answers more (or fewer) at this time."""
+        day = int(at // DAY)
+        if day != self.day:
+            self.day, self.today = day, 0
+        self.answers += by
+        self.today = max(self.today + by, 0)
+        self.last = max(self.last, at)
+
+
+@dataclass
+class Crowd:
+    """Everybody and everything, in the order of their coming."""
+
+    tasks: list[str] = field(default_factory=list)
+    workers: list[Worker] = field(default_factory=list)
+    task_code: dict[str, int] = field(default_factory=dict)
+    worker_code: dict[str, int] = field(default_factory=dict)
+
+    def add_task(self, name: str) -> int:
+        """A new task's number."""
+        self.task_code[name] = code = len(self.tasks)
+        self.tasks.append(name)
+        return code
+
+    def add_worker(self, worker: Worker) -> int:
+        """A new worker's number."""
+        self.worker_code[worker.name] = code = len(self.workers)
+        self.workers.append(worker)
+        return code
+
+    def to_dict(self) -> dict[str, Any]:
+        """For JSON."""
+        return {"tasks": self.tasks, "workers": [asdict(each) for each in self.workers]}
+
+    @classmethod
+    def of(cls, given: dict[str, Any]) -> Crowd:
+        """What `to_dict` gave."""
+        made = cls(list(given["tasks"]), [Worker(**each) for each in given["workers"]])
+        made.task_code = {name: code for code, name in enumerate(made.tasks)}
+        made.worker_code = {each.name: code for code, each in enumerate(made.workers)}
+        return made

@@ -1,0 +1,88 @@
+"""The fit in the background: the answers at one event of the log, judged by the project's method."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Callable
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+import numpy.typing as npt
+
+from ...aggregate.registry import default_of
+from ...aggregate.registry import method as made
+from ...kinds.classes.annotations import Annotations
+from ..config import Config
+from .settled import Arrays
+from .state import Live
+from .votes import votes_of
+
+I8 = npt.NDArray[np.int64]
+
+
+@dataclass(frozen=True)
+class Rows:
+    """The answers that counted at an event: codes where they are classes, else (task, worker, answer, payload) rows."""
+
+    config: Config
+    n_tasks: int
+    task: I8
+    worker: I8
+    label: I8
+    gold: dict[int, Any]
+    answers: Any = None
+
+
+def rows_of(live: Live, answers: Callable[[int], Any] | None = None) -> Rows:
+    """The answers of this moment."""
+    task, worker, label, _ = live.session.model.chains.rows()
+    said = answers(live.last) if answers is not None and not live.config.sure else None
+    return Rows(live.config, len(live.crowd.tasks), task, worker, label, dict(live.gold), said)
+
+
+def fit_arrays(rows: Rows) -> Arrays:
+    """What the method believes, as arrays that the database keeps: posterior[task, class], or a text of JSON."""
+    if rows.config.sure:
+        posterior, more = _classes(rows)
+        return {"posterior": posterior, "json": _text(more)}
+    votes = votes_of(rows.config, rows.answers or [])
+    result = made(rows.config.method or votes.kind.default).fit(votes)
+    tasks = {row.pop("task"): _plain(row) for row in result.to_table().to_dicts()}
+    return {"json": _text({"tasks": tasks})}
+
+
+def _text(value: Any) -> npt.NDArray[np.uint8]:
+    return np.frombuffer(json.dumps(value).encode(), dtype=np.uint8)
+
+
+def _plain(row: dict[str, Any]) -> dict[str, Any]:
+    """What JSON knows: no NaN, no objects."""
+    kept = {k: v for k, v in row.items() if not (isinstance(v, float) and not np.isfinite(v))}
+    return {k: v if isinstance(v, str | int | float | bool | list) or v is None else str(v) for k, v in kept.items()}
+
+
+def _classes(rows: Rows) -> tuple[npt.NDArray[np.float64], dict[str, Any]]:
+    """posterior[task, class], NaN where a task has no answer; and what else a lead wants to know."""
+    k = len(rows.config.classes)
+    out = np.full((rows.n_tasks, k), np.nan)
+    if not len(rows.task):
+        return out, {}
+    names = [f"{i:04d}" for i in range(k)]
+    order = names if rows.config.kind == "ordered" else None
+    label = [names[i] for i in rows.label.tolist()]
+    votes = Annotations.from_arrays(rows.task, rows.worker, label, classes=names, order=order)
+    place = {name: code for code, name in enumerate(rows.config.classes)}
+    seen = set(rows.task.tolist())
+    gold = {task: names[place[answer]] for task, answer in rows.gold.items() if task in seen}
+    result = made(rows.config.method or default_of(votes)).fit(votes, gold=gold or None)
+    out[votes.tasks.to_numpy()] = result.posterior
+    return out, {"agreement": _agreement(rows, k)}
+
+
+def _agreement(rows: Rows, k: int) -> float | None:
+    """The share of pairs of answers to one task that agree."""
+    n = np.bincount(rows.task * k + rows.label, minlength=rows.n_tasks * k).reshape(rows.n_tasks, k).astype(float)
+    total = n.sum(axis=1)
+    pairs = float((total * (total - 1)).sum())
+    return float((n * (n - 1)).sum()) / pairs if pairs else None

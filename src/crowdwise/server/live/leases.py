@@ -1,0 +1,63 @@
+"""Leases: which task is in whose hands, until when. They are kept in a table of their own, not in the log."""
+
+from __future__ import annotations
+
+import heapq
+from dataclasses import dataclass
+
+from ...active import Session
+
+
+@dataclass(frozen=True, slots=True)
+class Lease:
+    """A task in a worker's hands."""
+
+    id: int
+    task: int
+    worker: int
+    expires_at: float
+
+
+class Leases:
+    """At most one lease of a task and a worker; the session counts what is in hand."""
+
+    def __init__(self, session: Session) -> None:
+        self.session = session
+        self.held: dict[tuple[int, int], Lease] = {}
+        self._ends: list[tuple[float, int, int]] = []
+        self.last = 0
+
+    def put(self, lease: Lease, *, in_hand: bool = False) -> None:
+        """Begin a lease, or prolong it; `in_hand`: the session knows already."""
+        pair = (lease.task, lease.worker)
+        if pair not in self.held and not in_hand:
+            self.session.hold(lease.task, lease.worker)
+        self.held[pair] = lease
+        heapq.heappush(self._ends, (lease.expires_at, lease.task, lease.worker))
+        self.last = max(self.last, lease.id)
+
+    def end(self, task: int, worker: int) -> bool:
+        """The task leaves the worker's hands; whether it was there."""
+        if self.held.pop((task, worker), None) is None:
+            return False
+        self.session.release(task, worker)
+        return True
+
+    def expire(self, now: float) -> int:
+        """Tasks whose time is over return to the pool; how many."""
+        n = 0
+        while self._ends and self._ends[0][0] <= now:
+            task, worker = heapq.heappop(self._ends)[1:]
+            found = self.held.get((task, worker))
+            if found is not None and found.expires_at <= now:  # not prolonged meanwhile
+                n += self.end(task, worker)
+        return n
+
+    def of(self, worker: int) -> list[Lease]:
+        """What a worker has in hand, oldest first."""
+        tasks = self.session.held.get(worker, [])
+        return [self.held[task, worker] for task in tasks if (task, worker) in self.held]
+
+    def others(self, task: int, worker: int) -> int:
+        """How many others have the task in hand."""
+        return int(self.session.board.busy[task]) - ((task, worker) in self.held)

@@ -1,0 +1,45 @@
+"""What the project's method believes: fitted in the background, kept as arrays beside the event that takes it over."""
+
+from __future__ import annotations
+
+import io
+import json
+from collections.abc import Callable
+from typing import Any
+
+import numpy as np
+import numpy.typing as npt
+import sqlalchemy as sa
+
+from ..store import tables as t
+
+Arrays = dict[str, npt.NDArray[Any]]
+KEPT = 3
+
+
+def pack(arrays: Arrays) -> bytes:
+    """Named arrays as bytes."""
+    out = io.BytesIO()
+    np.savez(out, **arrays)  # type: ignore[arg-type]
+    return out.getvalue()
+
+
+def unpack(data: bytes) -> Arrays:
+    """And back; numbers only."""
+    with np.load(io.BytesIO(data), allow_pickle=False) as found:
+        return {name: found[name] for name in found.files}
+
+
+def load_settled(query: Callable[..., Any], project: str, event: int) -> Any:
+    """The arrays of a rebase."""
+    of = (t.settled.c.project == project, t.settled.c.event == event)
+    data = query(sa.select(t.settled.c.arrays).where(*of)).scalar()
+    return None if data is None else unpack(data)
+
+
+def side(settled: Any) -> dict[str, Any]:
+    """What a fit says beside its posterior: agreement, flags, and of other kinds the tasks' estimates."""
+    if settled is None or "json" not in settled:
+        return {}
+    found: dict[str, Any] = json.loads(settled["json"].tobytes())
+    return found

@@ -1,0 +1,182 @@
+"""Live: everything that follows from the log, and the tasks in people's hands.
+
+`apply(event)` is the only way in which it changes, apart from leases: who reads the same log has the same state.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any
+
+import numpy as np
+import numpy.typing as npt
+
+from ...active import OnlineModel, Session
+from ..answers import AnswerKind, kind_of
+from ..config import Config
+from ..store.log import Event
+from .crowd import Crowd, Worker
+from .leases import Leases
+
+F8 = npt.NDArray[np.float64]
+# What a fit believed when the event was written; found in the database, or worked out again.
+Settled = Callable[[Event], Any]
+# Answers until the first fit, and the growth that asks for another.
+FIRST, GROWTH = 20, 0.1
+
+
+class Live:
+    """One project."""
+
+    def __init__(self, config: Config) -> None:
+        self.config = config
+        self.kind: AnswerKind = kind_of(config)
+        self.crowd = Crowd()
+        model = OnlineModel(config.n_classes)
+        self.session = Session(model, config.asks_by, stop=config.stopping, settings=config.settings, seed=config.seed)
+        self.leases = Leases(self.session)
+        self.last, self.at = 0, 0.0
+        self.gold: dict[int, Any] = {}
+        self.surplus = self.skips = 0
+        self.stopped = ""
+        self.refit, self.refit_n, self.refit_at, self.based = 0, 0, 0.0, 0
+        self.touched: set[int] = set()
+        self.settled: Any = None
+        self.minutes: dict[int, int] = {}
+
+    # ---------------------------------------------------------------- the log
+    def apply(self, event: Event, settled: Settled | None = None) -> Any:
+        """Take the next event of the log; what comes of it depends on the kind."""
+        if event.id != self.last + 1:
+            raise ValueError(f"event {event.id} does not follow event {self.last}")
+        self.last, self.at = event.id, max(self.at, event.at)
+        if event.kind == "rebase":
+            return self._rebase(event, settled)
+        handle: Callable[[Event], Any] = getattr(self, f"_{event.kind}")
+        return handle(event)
+
+    def _create(self, event: Event) -> None:
+        self.at = event.at
+
+    def _tasks(self, event: Event) -> None:
+        for name in event.payload["names"]:
+            self.crowd.add_task(name)
+        self.session.model.chains.grow(len(self.crowd.tasks), 0)
+        self.session.board.renew()
+
+    def _worker(self, event: Event) -> None:
+        given = event.payload
+        code = self.crowd.add_worker(Worker(given["name"], given["kind"], given["cost"]))
+        self.session.costs[code] = given["cost"]
+        self.session.model.chains.grow(0, code + 1)
+        self.session.board.ask_again()
+
+    def _config(self, event: Event) -> None:
+        self.config = config = self.config.changed(event.payload)
+        self.kind = kind_of(config)
+        self.session.stop = self.session.board.stop = config.stopping
+        self.session.settings = config.settings
+        self.session.board.renew()
+
+    def _label(self, event: Event) -> str:
+        task, worker, said = event.task or 0, event.worker or 0, event.payload
+        who = self.crowd.workers[worker]
+        self.leases.end(task, worker)
+        self._gone(event)
+        if said["status"] == "surplus":
+            self.surplus += 1
+            who.surplus += 1
+            return ""
+        if said["status"] == "counted":
+            who.count(event.at, 1)
+            self._count_minute(event.at)
+        if event.client_ms is not None:
+            who.seconds += event.client_ms / 1000
+            who.timed += 1
+        self.touched.add(task)
+        if task in self.session.skipped.get(worker, ()):
+            self.session.skipped[worker].remove(task)
+        return self.session.tell(task, worker, self.kind.code(said["answer"]))
+
+    def _count_minute(self, at: float) -> None:
+        """An answer more in its minute; those of long ago are forgotten."""
+        minute = int(at // 60)
+        self.minutes[minute] = self.minutes.get(minute, 0) + 1
+        if len(self.minutes) > 120:
+            self.minutes = {m: n for m, n in self.minutes.items() if m > minute - 60}
+
+    def _gone(self, event: Event) -> None:
+        """A surplus answer that a later event replaces or takes back is none any more."""
+        if event.supersedes is not None and event.payload.get("was") == "surplus":
+            self.surplus -= 1
+            self.crowd.workers[event.worker or 0].surplus -= 1
+
+    def _undo(self, event: Event) -> str:
+        task, worker = event.task or 0, event.worker or 0
+        self._gone(event)
+        if event.payload["was"] == "surplus":
+            return ""
+        self.crowd.workers[worker].count(event.at, -1)
+        self.touched.add(task)
+        return self.session.undo(task, worker)
+
+    def _skip(self, event: Event) -> None:
+        task, worker = event.task or 0, event.worker or 0
+        self.leases.end(task, worker)
+        self.session.skip(task, worker)
+        self.skips += 1
+        self.crowd.workers[worker].skips += 1
+
+    def _gold(self, event: Event) -> None:
+        task, answer = event.task or 0, event.payload["answer"]
+        if answer is None:
+            self.gold.pop(task, None)
+        else:
+            self.gold[task] = answer
+        self.session.set_gold(task, None if answer is None else self.kind.code(answer))
+        self.touched.add(task)
+
+    def _pause(self, event: Event) -> None:
+        worker = event.worker or 0
+        self.crowd.workers[worker].paused = reason = event.payload["reason"]
+        self.session.lifted.discard(worker)
+        self.session.pause(worker, reason)
+        for lease in self.leases.of(worker):
+            self.leases.end(lease.task, worker)
+
+    def _resume(self, event: Event) -> None:
+        worker = event.worker or 0
+        self.crowd.workers[worker].paused = ""
+        self.session.lifted.add(worker)
+        self.session.resume(worker)
+
+    def _stop(self, event: Event) -> None:
+        self.stopped = event.payload["reason"]
+
+    def _auth(self, event: Event) -> None:
+        """Tokens changed; the door looks at them again."""
+
+    # ---------------------------------------------------------------- fits in the background
+    @property
+    def n_answers(self) -> int:
+        """Answers that count."""
+        return self.session.model.n_labels
+
+    def refit_due(self, now: float) -> bool:
+        """Whether the answers have grown enough, or are old enough, for another fit."""
+        grown = self.n_answers - self.refit_n
+        if grown >= max(FIRST, GROWTH * self.refit_n):
+            return True
+        return grown > 0 and 0 < self.config.refit_minutes * 60 <= now - self.refit_at and self.n_answers >= FIRST
+
+    def _refit(self, event: Event) -> None:
+        self.refit, self.refit_n, self.refit_at = event.id, self.n_answers, event.at
+        self.touched = set()
+
+    def _rebase(self, event: Event, settled: Settled | None) -> list[tuple[int, str]]:
+        if settled is None:
+            raise ValueError("what was settled must be given")
+        self.settled, self.based = settled(event), event.payload["of"]
+        if not self.config.sure:
+            return []
+        return self.session.rebase(self.settled["posterior"], sorted(self.touched))

@@ -1,0 +1,1 @@
+"""How the tables came to be: one step a file, each with a way back."""

@@ -1,0 +1,8 @@
+"""Alembic's door: the connection comes from `store.engine.migrate`."""
+
+from alembic import context
+
+connection = context.config.attributes["connection"]
+context.configure(connection=connection)
+with context.begin_transaction():
+    context.run_migrations()

@@ -1,0 +1,77 @@
+"""What the command line does with a project that may be served at the same time: the log keeps both in step."""
+
+from __future__ import annotations
+
+from datetime import UTC, datetime
+from pathlib import Path
+from typing import Any
+
+import sqlalchemy as sa
+
+from ..core.errors import DataError
+from . import auth
+from .acts import manage
+from .config import Config
+from .intake import read_gold, read_tasks
+from .project import Project, create, load_tasks
+from .shift import Shift
+from .store import tables as t
+from .store.folder import MEDIA
+
+__all__ = ["Config", "Project", "auth", "create", "import_gold", "import_tasks", "token_for", "tokens"]
+
+
+def import_tasks(project: Project, path: Path) -> dict[str, int]:
+    """Add the tasks of a file or a folder of images."""
+    return load_tasks(project, read_tasks(path, project.folder.path / MEDIA))
+
+
+def import_gold(project: Project, path: Path) -> int:
+    """Known answers of tasks that are there; how many."""
+    found = {name: answer for name, answer in read_gold(path).items() if answer is not None}
+
+    def command(shift: Shift) -> int:
+        for name, answer in found.items():
+            shift.task(name)
+            if not shift.live.kind.looks:
+                shift.live.kind.check(_number(shift, answer), {})
+        for name, answer in found.items():
+            manage.set_gold(shift, name, _number(shift, answer))
+        return len(found)
+
+    return int(project.desk.do(command, timeout=600))
+
+
+def _number(shift: Shift, answer: Any) -> Any:
+    """Cells of a table are texts; where numbers are answered, they are numbers."""
+    if shift.live.config.kind != "numbers" or not isinstance(answer, str):
+        return str(answer) if shift.live.config.sure else answer
+    try:
+        return float(answer)
+    except ValueError:
+        raise DataError(f"gold {answer[:40]!r} is no number") from None
+
+
+def token_for(shift: Shift, worker: str | None, scope: str, kind: str, cost: float | None) -> str:
+    """A token for a worker, who is made where they are new, or for nobody in particular."""
+    code = None
+    if worker is not None:
+        code = shift.live.crowd.worker_code.get(worker)
+        code = manage.add_worker(shift, worker, kind, cost) if code is None else code
+    return auth.issue(shift, scope, code)[1]
+
+
+def tokens(project: Project) -> list[dict[str, Any]]:
+    """All tokens, without their secrets."""
+    names = [each.name for each in project.desk.live.crowd.workers]
+    with project.database.reader.connect() as connection:
+        rows = connection.execute(sa.select(t.token).where(t.token.c.project == project.name)).all()
+    return [
+        {"id": row.id, "scope": row.scope, "worker": None if row.worker is None else names[row.worker],
+         "made": _day(row.created_at), "revoked": _day(row.revoked_at)}
+        for row in rows
+    ]  # fmt: skip
+
+
+def _day(at: float | None) -> str | None:
+    return None if at is None else datetime.fromtimestamp(at, UTC).isoformat(timespec="seconds")

@@ -1,0 +1,128 @@
+"""Project: a folder, its database, the desk and what runs beside it; what `crowdwise serve` opens."""
+
+from __future__ import annotations
+
+import secrets
+import time
+from collections.abc import Callable
+from functools import partial
+from pathlib import Path
+from typing import Any
+
+import sqlalchemy as sa
+
+from ..core.errors import DataError
+from .acts import manage
+from .auth import Door, issue
+from .config import Config
+from .desk import Desk
+from .live.replay import Refits
+from .live.settled import load_settled
+from .live.state import Live
+from .problems import Problem
+from .settler import Settler
+from .shift import Shift
+from .store import tables as t
+from .store.engine import Database, reason
+from .store.folder import Folder
+from .store.log import Event, events
+from .words import dumps, name_of
+
+
+class Project:
+    """`serve` says that this process answers people: it takes the folder's lock and fits in the background."""
+
+    def __init__(self, path: str | Path, *, serve: bool = False, clock: Callable[[], float] = time.time) -> None:
+        self.folder = Folder(path)
+        self.name = self.folder.name
+        self.database = Database(self.folder.url, self.name)
+        self.clock = clock
+        if serve and self.database.sqlite:
+            self.folder.lock()
+        try:
+            self.database.check()
+            self.database.migrate()
+            self.desk = Desk(self.database, self._load, clock=clock)
+        except sa.exc.SQLAlchemyError as error:
+            self.folder.unlock()
+            raise DataError(f"{self.folder.path}: the database does not answer: {reason(error)}") from error
+        except BaseException:
+            self.folder.unlock()
+            raise
+        self.door = Door(self.database.reader, self.name)
+        self.desk.after.append(self._heard)
+        self.settler = Settler(self) if serve else None
+
+    def _load(self) -> Live:
+        """The live state of the database."""
+        with self.database.reader.connect() as connection:
+            first = connection.execute(sa.select(t.project).where(t.project.c.id == self.name)).first()
+            if first is None:
+                raise DataError(f"{self.folder.path}: the database has no project {self.name!r}")
+            log = events(connection, self.name)
+            create = next(log)
+            live = Live(Config.of(create.payload))
+            fits = Refits(live, lambda event: load_settled(connection.execute, self.name, event.id))
+            fits.apply(create)
+            for event in log:
+                fits.apply(event)
+            shift = Shift(live, self.name, connection, self.clock())
+            mine = (t.lease.c.project == self.name, t.lease.c.expires_at > shift.now)
+            for row in connection.execute(sa.select(t.lease).where(*mine).order_by(t.lease.c.id)):
+                shift.hold_again(row)
+            most = sa.select(sa.func.max(t.lease.c.id)).where(t.lease.c.project == self.name)
+            live.leases.last = connection.execute(most).scalar() or 0
+            return live
+
+    def _heard(self, shift: Shift) -> None:
+        """After each batch: tokens that changed are looked up anew."""
+        if any(event.kind == "auth" for event in shift.new):
+            self.door.forget()
+
+    def close(self) -> None:
+        """Finish and let go."""
+        if self.settler is not None:
+            self.settler.close()
+        self.desk.close()
+        self.database.close()
+        self.folder.unlock()
+
+    def __enter__(self) -> Project:
+        return self
+
+    def __exit__(self, *_: Any) -> None:
+        self.close()
+
+
+def create(path: str | Path, config: Config, *, name: str = "main", database: str | None = None) -> str:
+    """A new project in a new folder; the admin's token, which is shown once."""
+    try:
+        name_of(name, "the name of the project")
+    except Problem as problem:
+        raise DataError(problem.detail) from problem
+    if database is not None and not database.startswith("postgresql://"):
+        raise DataError(f"{database!r} is no address of PostgreSQL; write postgresql://user@host/name")
+    folder = Folder.create(path, name, database)
+    base = Database(folder.url, name)
+    base.migrate()
+    now = time.time()
+    with base.writer.begin() as connection:
+        if connection.execute(sa.select(t.project).where(t.project.c.id == name)).first() is not None:
+            raise DataError(f"the database has a project {name!r} already; choose another --name")
+        row = {"id": name, "uid": secrets.token_hex(16), "config": dumps(config.to_dict()), "created_at": now}
+        connection.execute(sa.insert(t.project), row)
+        first = Event(1, "create", now, payload=config.to_dict())
+        connection.execute(sa.insert(t.event), first.row(name))
+    base.close()
+    with Project(path) as project:
+        secret: str = project.desk.do(lambda shift: issue(shift, "admin", note="made with the project"))[1]
+    return secret
+
+
+def load_tasks(project: Project, tasks: list[dict[str, Any]], by: str | None = None) -> dict[str, int]:
+    """Add tasks in parts that leave the desk free for others; what was added and what was there."""
+    total = {"added": 0, "there": 0}
+    for at in range(0, len(tasks), 1_000):
+        found = project.desk.do(partial(manage.add_tasks, given=tasks[at : at + 1_000], by=by))
+        total = {name: total[name] + found[name] for name in total}
+    return total

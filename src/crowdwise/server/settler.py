@@ -1,0 +1,90 @@
+"""Settler: fits in the background. It asks the desk when one is due, fits in its thread, hands the result in."""
+
+from __future__ import annotations
+
+import threading
+import warnings
+from typing import TYPE_CHECKING, Any
+
+import sqlalchemy as sa
+
+from ..core.errors import CrowdwiseError
+from .live.fits import Rows, fit_arrays, rows_of
+from .live.settled import KEPT, Arrays, pack
+from .problems import Problem
+from .shift import Shift
+from .store import tables as t
+
+if TYPE_CHECKING:
+    from .project import Project
+
+# Seconds between two looks whether a fit is due.
+EVERY = 0.5
+
+
+class Settler:
+    """One thread; answers never wait for it."""
+
+    def __init__(self, project: Project) -> None:
+        self.project = project
+        self.fits, self.failed = 0, ""
+        self._over = threading.Event()
+        self._thread = threading.Thread(target=self._run, name="settler", daemon=True)
+        self._thread.start()
+
+    def close(self) -> None:
+        """Stop; a fit that runs is given up."""
+        self._over.set()
+        self._thread.join(timeout=1)
+
+    def _run(self) -> None:
+        while not self._over.wait(EVERY):
+            try:
+                self.once()
+            except Problem:  # the desk cannot store at present; later
+                continue
+            except Exception as error:
+                self.failed = " ".join(str(error).split())[:300]
+
+    def once(self, *, now: bool = False) -> bool:
+        """Fit if it is due (`now`: anyway); whether a fit was taken over."""
+        desk = self.project.desk
+        if not (now or desk.do(lambda shift: shift.live.refit_due(shift.now), write=False)):
+            return False
+        began = desk.do(_begin)
+        if began is None:
+            return False
+        event, rows = began
+        try:
+            with warnings.catch_warnings():
+                warnings.simplefilter("ignore")
+                arrays = fit_arrays(rows)
+        except CrowdwiseError as error:
+            self.failed = str(error)
+            return False
+        taken = bool(desk.do(lambda shift: _take_over(shift, event, arrays)))
+        self.fits += taken
+        self.failed = "" if taken else self.failed
+        return taken
+
+
+def _begin(shift: Shift) -> tuple[int, Rows] | None:
+    if not shift.live.n_answers:
+        return None
+    event, _ = shift.enter("refit")
+    return event.id, rows_of(shift.live, shift.answers)
+
+
+def _take_over(shift: Shift, of: int, arrays: Arrays) -> bool:
+    """Enter the fit, unless a later one has begun meanwhile."""
+    live = shift.live
+    if live.refit != of or live.based >= of:
+        return False
+    number = live.last + 1
+    shift.execute(sa.insert(t.settled), {"project": shift.project, "event": number, "arrays": pack(arrays)})
+    event, changed = shift.enter("rebase", payload={"of": of})
+    event.payload["changed"] = [[task, reason] for task, reason in changed]
+    mine = sa.select(t.settled.c.event).where(t.settled.c.project == shift.project).order_by(t.settled.c.event.desc())
+    kept: list[Any] = [row.event for row in shift.query(mine.limit(KEPT))]
+    shift.execute(sa.delete(t.settled).where(t.settled.c.project == shift.project, t.settled.c.event < min(kept)))
+    return True

@@ -1,0 +1,174 @@
+"""Shift: one transaction of the desk. What commands enter is applied to the live state at once, stored at its end."""
+
+from __future__ import annotations
+
+import json
+from typing import Any
+
+import sqlalchemy as sa
+from sqlalchemy.dialects import postgresql, sqlite
+
+from .live.leases import Lease
+from .live.settled import load_settled
+from .live.state import Live
+from .problems import Problem
+from .store import tables as t
+from .store.log import Event, events
+from .words import dumps
+
+
+class Shift:
+    """`now` never runs backwards against the log, whatever the clock does."""
+
+    def __init__(self, live: Live, project: str, connection: sa.Connection | None, now: float) -> None:
+        self.live, self.project, self.connection = live, project, connection
+        self.now = max(now, live.at)
+        self.new: list[Event] = []  # of this shift, whoever entered them
+        self._rows: list[dict[str, Any]] = []
+        self._waiting: list[Event] = []
+        self._leases: dict[tuple[int, int], Lease] = {}
+        self._keys: dict[tuple[int, str], Event] = {}
+        self.wrote = False
+        live.leases.expire(self.now)
+
+    # ---------------------------------------------------------------- entering
+    def enter(self, kind: str, **given: Any) -> tuple[Event, Any]:
+        """Append an event to the log and apply it; the event, and what came of it."""
+        event = Event(self.live.last + 1, kind, self.now, **given)
+        came = self.live.apply(event, None if self.connection is None else self.settled)
+        self.new.append(event)
+        self._waiting.append(event)
+        if event.key is not None:
+            self._keys[event.worker or 0, event.key] = event
+        return event, came
+
+    def lend(self, task: int, worker: int, *, in_hand: bool = False) -> Lease:
+        """Put a task into a worker's hands, or leave it there for longer."""
+        leases = self.live.leases
+        lease = Lease(leases.last + 1, task, worker, self.now + self.live.config.lease)
+        leases.put(lease, in_hand=in_hand)
+        self._leases[task, worker] = lease
+        return lease
+
+    def execute(self, statement: Any, rows: Any = None) -> Any:
+        """Run a statement that writes."""
+        self.wrote = True
+        return self.query(statement, rows)
+
+    def query(self, statement: Any, rows: Any = None) -> Any:
+        """Run a statement."""
+        if self.connection is None:
+            raise RuntimeError("this command was not announced as one that writes")
+        return self.connection.execute(statement, rows) if rows is not None else self.connection.execute(statement)
+
+    def flush(self) -> None:
+        """Write what has been entered so far."""
+        if self._waiting:
+            rows = [event.row(self.project) for event in self._waiting]
+            self._waiting = []
+            self.execute(sa.insert(t.event), rows)
+        if self._leases:
+            rows = [
+                {"project": self.project, "task": each.task, "worker": each.worker, "id": each.id,
+                 "expires_at": each.expires_at}
+                for each in self._leases.values()
+            ]  # fmt: skip
+            self._leases = {}
+            self.execute(self._upsert(), rows)
+
+    def _upsert(self) -> Any:
+        assert self.connection is not None
+        insert: Any = (sqlite if self.connection.dialect.name == "sqlite" else postgresql).insert(t.lease)
+        fresh = {name: insert.excluded[name] for name in ("id", "expires_at")}
+        return insert.on_conflict_do_update(index_elements=["project", "task", "worker"], set_=fresh)
+
+    # ---------------------------------------------------------------- looking
+    def catch_up(self) -> None:
+        """Apply what other servers have entered since."""
+        assert self.connection is not None
+        live = self.live
+        for event in events(self.connection, self.project, live.last):
+            live.apply(event, self.settled)
+            self.new.append(event)
+        if self.connection.dialect.name != "sqlite":
+            more = sa.select(t.lease).where(t.lease.c.project == self.project, t.lease.c.id > live.leases.last)
+            for row in self.connection.execute(more.order_by(t.lease.c.id)):
+                self.hold_again(row)
+        self.now = max(self.now, live.at)
+
+    def hold_again(self, row: Any) -> None:
+        """A lease of the table that may still run: unless it is over, answered or skipped."""
+        live = self.live
+        over = row.expires_at <= self.now or live.crowd.workers[row.worker].paused
+        if (
+            not over
+            and not live.session.model.has(row.task, row.worker)
+            and row.task not in live.session.skipped.get(row.worker, ())
+        ):
+            live.leases.put(Lease(row.id, row.task, row.worker, row.expires_at))
+        live.leases.last = max(live.leases.last, row.id)
+
+    def settled(self, event: Event) -> Any:
+        """What was settled at a rebase."""
+        return load_settled(self.query, self.project, event.id)
+
+    def keyed(self, worker: int, key: str) -> Event | None:
+        """The event that this worker's key names."""
+        if (worker, key) in self._keys:
+            return self._keys[worker, key]
+        of = (t.event.c.project == self.project, t.event.c.worker == worker, t.event.c.idempotency_key == key)
+        row = self.query(sa.select(t.event).where(*of)).first()
+        return None if row is None else Event.of(row)
+
+    def last_label(self, worker: int, task: int | None = None) -> Event | None:
+        """This worker's last answer (to a task) that still stands."""
+        self.flush()
+        of = [t.current.c.project == self.project, t.current.c.worker == worker]
+        if task is not None:
+            of.append(t.current.c.task == task)
+        row = self.query(sa.select(t.current).where(*of).order_by(t.current.c.id.desc()).limit(1)).first()
+        if row is None:
+            return None
+        return Event(row.id, "label", row.received_at, row.task, row.worker, json.loads(row.payload))
+
+    def was_given(self, task: int, worker: int) -> bool:
+        """Whether this worker was ever given this task."""
+        if (task, worker) in self.live.leases.held or self.live.session.model.has(task, worker):
+            return True
+        self.flush()
+        of = (t.lease.c.project == self.project, t.lease.c.task == task, t.lease.c.worker == worker)
+        return self.query(sa.select(t.lease.c.id).where(*of)).first() is not None
+
+    def payloads(self, codes: list[int]) -> dict[int, Any]:
+        """What tasks show."""
+        if not codes:
+            return {}
+        of = (t.task.c.project == self.project, t.task.c.code.in_(codes))
+        found = self.query(sa.select(t.task.c.code, t.task.c.payload).where(*of))
+        return {row.code: json.loads(row.payload) for row in found}
+
+    def answers(self, until: int) -> list[Any]:
+        """(task, worker, answer, payload of the task) of all answers that counted at an event."""
+        from .live.said import answers_at
+
+        self.flush()
+        return answers_at(self.query, self.project, until)
+
+    def task(self, name: str) -> int:
+        """The number of a task."""
+        code = self.live.crowd.task_code.get(name)
+        if code is None:
+            raise Problem(404, f"there is no task {name[:80]!r}")
+        return code
+
+    def worker(self, name: str) -> int:
+        """The number of a worker."""
+        code = self.live.crowd.worker_code.get(name)
+        if code is None:
+            raise Problem(404, f"there is no worker {name[:80]!r}")
+        return code
+
+    def note(self, token: str | None, act: str, /, **detail: Any) -> None:
+        """Write an admin's act into the audit log."""
+        row = {"project": self.project, "at": self.now, "token": token, "act": act, "detail": dumps(detail)[:4_000]}
+        self.execute(sa.insert(t.audit), row)

@@ -1,0 +1,110 @@
+"""Two engines a database: one writer at a time that has the log to itself, and readers that never wait for it."""
+
+from __future__ import annotations
+
+import zlib
+from pathlib import Path
+from typing import Any
+
+import sqlalchemy as sa
+from sqlalchemy import event as listen
+
+from ...core.errors import CrowdwiseError, DataError, MissingDependencyError
+
+MIGRATIONS = Path(__file__).parents[1] / "migrations"
+BUSY_MS = 5_000
+
+
+class Database:
+    """SQLite in a file, or PostgreSQL at an address."""
+
+    def __init__(self, url: str, project: str = "main") -> None:
+        self.url, self.project = url, project
+        self.sqlite = url.startswith("sqlite:")
+        try:
+            self.writer = self._engine(size=1)
+            self.reader = self._engine(size=4)
+        except ImportError as error:
+            raise MissingDependencyError("PostgreSQL needs psycopg: pip install 'crowdwise[postgres]'") from error
+        except sa.exc.ArgumentError as error:
+            raise DataError(f"{url!r} is no address of a database; write postgresql://user@host/name") from error
+        if self.sqlite:
+            for engine, first in ((self.writer, "BEGIN IMMEDIATE"), (self.reader, "BEGIN")):
+                _sqlite(engine, first)
+        else:
+            number = zlib.crc32(f"crowdwise {project}".encode())
+
+            @listen.listens_for(self.writer, "begin")
+            def _alone(connection: sa.Connection) -> None:
+                connection.exec_driver_sql(f"SELECT pg_advisory_xact_lock({number})")
+
+    def _engine(self, size: int) -> sa.Engine:
+        url = self.url.replace("postgresql://", "postgresql+psycopg://", 1)
+        more: dict[str, Any] = {"pool_pre_ping": not self.sqlite, "pool_size": size, "max_overflow": 8}
+        if self.sqlite:
+            more |= {"connect_args": {"check_same_thread": False, "timeout": BUSY_MS / 1000}}
+            more |= {"poolclass": sa.pool.QueuePool}
+        return sa.create_engine(url, **more)
+
+    def close(self) -> None:
+        """Let go of all connections."""
+        self.writer.dispose()
+        self.reader.dispose()
+
+    # ---------------------------------------------------------------- schema
+    def migrate(self, to: str = "head") -> None:
+        """Bring the tables up to this version of the library (or another step)."""
+        from alembic import command
+        from alembic.config import Config
+
+        config = Config()
+        config.set_main_option("script_location", str(MIGRATIONS).replace("%", "%%"))
+        try:
+            with self.writer.begin() as connection:
+                config.attributes["connection"] = connection
+                up = to == "head" or to > (self.version(connection) or "")
+                (command.upgrade if up else command.downgrade)(config, to)
+        except sa.exc.SQLAlchemyError as error:
+            raise DataError(f"the database cannot be brought up to date: {reason(error)}") from error
+        except CrowdwiseError:
+            raise
+        except Exception as error:  # Alembic's own: a revision that this version does not know
+            raise DataError(f"the database was written by a later version of crowdwise ({error})") from error
+
+    @staticmethod
+    def version(connection: sa.Connection) -> str | None:
+        """The step that the tables are at."""
+        from alembic.migration import MigrationContext
+
+        return MigrationContext.configure(connection).get_current_revision()
+
+    def check(self) -> None:
+        """Refuse a broken database before anything is written to it."""
+        if not self.sqlite:
+            return
+        try:
+            with self.reader.connect() as connection:
+                found = connection.exec_driver_sql("PRAGMA quick_check(1)").scalar()
+        except sa.exc.SQLAlchemyError as error:
+            raise DataError(f"the database cannot be read: {reason(error)}; restore a backup") from error
+        if found != "ok":
+            raise DataError(f"the database is damaged ({found}); restore a backup")
+
+
+def reason(error: BaseException) -> str:
+    """A driver's complaint in one line."""
+    return " ".join(str(getattr(error, "orig", None) or error).split())[:200]
+
+
+def _sqlite(engine: sa.Engine, first: str) -> None:
+    """Write-ahead log, every commit on the disk before it is acknowledged, and our own BEGIN."""
+
+    @listen.listens_for(engine, "connect")
+    def _connected(raw: Any, _: Any) -> None:
+        raw.isolation_level = None
+        for pragma in ("journal_mode=WAL", "synchronous=FULL", f"busy_timeout={BUSY_MS}", "cache_size=-65536"):
+            raw.execute(f"PRAGMA {pragma}")
+
+    @listen.listens_for(engine, "begin")
+    def _begun(connection: sa.Connection) -> None:
+        connection.exec_driver_sql(first)

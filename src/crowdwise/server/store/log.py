@@ -1,0 +1,74 @@
+"""Events, and the log of them: read in order, written by one writer at a time."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Iterator
+from dataclasses import dataclass, field
+from typing import Any
+
+import sqlalchemy as sa
+
+from ..words import dumps
+from . import tables as t
+
+# Rows read at once.
+PAGE = 5_000
+
+
+@dataclass(slots=True)
+class Event:
+    """One row of the log; `payload` may be filled in until the row is written."""
+
+    id: int
+    kind: str
+    at: float
+    task: int | None = None
+    worker: int | None = None
+    payload: dict[str, Any] = field(default_factory=dict)
+    client_ms: int | None = None
+    lease: int | None = None
+    key: str | None = None
+    body: str | None = None
+    supersedes: int | None = None
+
+    def row(self, project: str) -> dict[str, Any]:
+        """As the table has it."""
+        return {
+            "project": project,
+            "id": self.id,
+            "kind": self.kind,
+            "task": self.task,
+            "worker": self.worker,
+            "payload": dumps(self.payload),
+            "received_at": self.at,
+            "client_ms": self.client_ms,
+            "lease": self.lease,
+            "idempotency_key": self.key,
+            "body": self.body,
+            "supersedes": self.supersedes,
+        }
+
+    @classmethod
+    def of(cls, row: Any) -> Event:
+        """From the table."""
+        return cls(row.id, row.kind, row.received_at, row.task, row.worker, json.loads(row.payload), row.client_ms,
+                   row.lease, row.idempotency_key, row.body, row.supersedes)  # fmt: skip
+
+
+def events(connection: sa.Connection, project: str, after: int = 0, until: int | None = None) -> Iterator[Event]:
+    """The log in its order, from behind one event."""
+    while True:
+        some = sa.select(t.event).where(t.event.c.project == project, t.event.c.id > after)
+        if until is not None:
+            some = some.where(t.event.c.id <= until)
+        rows = connection.execute(some.order_by(t.event.c.id).limit(PAGE)).all()
+        yield from map(Event.of, rows)
+        if len(rows) < PAGE:
+            return
+        after = rows[-1].id
+
+
+def head(connection: sa.Connection, project: str) -> int:
+    """The number of the last event; 0 before the first."""
+    return connection.execute(sa.select(sa.func.max(t.event.c.id)).where(t.event.c.project == project)).scalar() or 0

@@ -1,0 +1,139 @@
+"""Projects in temporary folders, on SQLite and on a PostgreSQL of our own."""
+
+from __future__ import annotations
+
+import contextlib
+import glob
+import os
+import shutil
+import socket
+import subprocess
+import uuid
+
+import pytest
+from starlette.testclient import TestClient
+
+from crowdwise.server.acts import manage
+from crowdwise.server.api.app import make_app
+from crowdwise.server.auth import issue
+from crowdwise.server.config import Config
+from crowdwise.server.project import Project, create, load_tasks
+
+BIN = next(iter(sorted(glob.glob("/usr/lib/postgresql/*/bin"), reverse=True)), None) or (
+    os.path.dirname(shutil.which("initdb") or "") or None
+)
+
+
+class Postgres:
+    """A server of our own on a free port, never as root."""
+
+    def __init__(self, folder):
+        self.folder = folder
+        with socket.socket() as free:
+            free.bind(("127.0.0.1", 0))
+            self.port = free.getsockname()[1]
+        if os.getuid() == 0:
+            shutil.chown(folder, "postgres")
+        self._run("initdb", "-D", f"{folder}/data", "-U", "crowdwise", "-A", "trust", "-N", "-E", "UTF8", "--locale=C")
+        self.start()
+
+    def _run(self, name, *rest):
+        who = ["runuser", "-u", "postgres", "--"] if os.getuid() == 0 else []
+        subprocess.run([*who, f"{BIN}/{name}", *rest], check=True, capture_output=True, cwd=self.folder)
+
+    def start(self):
+        settings = f"-p {self.port} -k {self.folder} -c listen_addresses=127.0.0.1 -c fsync=on -c max_connections=60"
+        self._run("pg_ctl", "-D", f"{self.folder}/data", "-l", f"{self.folder}/log", "-w", "-o", settings, "start")
+
+    def stop(self, how="fast"):
+        with contextlib.suppress(subprocess.CalledProcessError):
+            self._run("pg_ctl", "-D", f"{self.folder}/data", "-m", how, "-w", "stop")
+
+    def fresh(self):
+        """The address of a new, empty database."""
+        name = f"p{uuid.uuid4().hex[:12]}"
+        self._run("createdb", "-h", "127.0.0.1", "-p", str(self.port), "-U", "crowdwise", name)
+        return f"postgresql://crowdwise@127.0.0.1:{self.port}/{name}"
+
+
+@pytest.fixture(scope="session")
+def postgres(tmp_path_factory):
+    if BIN is None:
+        pytest.skip("PostgreSQL is not installed: apt-get install postgresql")
+    folder = tmp_path_factory.mktemp("pg")
+    for each in (folder, *folder.parents):
+        if each.name.startswith("pytest-") or each == folder:
+            each.chmod(0o755)
+    found = Postgres(str(folder))
+    yield found
+    found.stop("immediate")
+
+
+@pytest.fixture(params=["sqlite", "postgresql"])
+def database(request):
+    """None for SQLite in the folder, or the address of an empty database."""
+    return None if request.param == "sqlite" else request.getfixturevalue("postgres").fresh()
+
+
+class Made:
+    """A project with tasks t0, t1, ... and workers w0, w1, ..., and a client that speaks to its application."""
+
+    def __init__(self, path, config, database=None, tasks=20, workers=4, serve=False, **options):
+        self.path = path
+        self.admin = create(path, config, database=database)
+        self.options = {"rate": 1e6, "burst": 1e6} | options
+        self.project = Project(path, serve=serve)
+        load_tasks(self.project, [{"id": f"t{i}", "payload": self.shown(config, i)} for i in range(tasks)])
+        self.tokens = [self.project.desk.do(self._worker(f"w{i}")) for i in range(workers)]
+        self.client = TestClient(make_app(self.project, **self.options), raise_server_exceptions=False)
+
+    @staticmethod
+    def shown(config, i):
+        sides = {"left": f"left {i}", "right": f"right {i}"}
+        return {"comparisons": sides, "same": sides, "ranking": {"items": ["x", "y", "z"]}}.get(
+            config.kind, {"text": f"This is text number {i}."}
+        )
+
+    @staticmethod
+    def _worker(name):
+        return lambda shift: issue(shift, "annotate", manage.add_worker(shift, name))[1]
+
+    def call(self, method, path, who=None, **more):
+        """who: a worker's number, a token, or None for the admin."""
+        token = self.admin if who is None else self.tokens[who] if isinstance(who, int) else who
+        headers = {"Authorization": f"Bearer {token}"} | more.pop("headers", {})
+        return self.client.request(method, f"/projects/main{path}", headers=headers, **more)
+
+    def get(self, path, who=None, **more):
+        return self.call("GET", path, who, **more)
+
+    def post(self, path, body=None, who=None, key=None, **more):
+        headers = {"Idempotency-Key": key or uuid.uuid4().hex}
+        return self.call("POST", path, who, json=body, headers=headers, **more)
+
+    def next(self, who, n=1):
+        return [task["id"] for task in self.get(f"/next?n={n}", who).json()["tasks"]]
+
+    def label(self, who, task, answer="a", **more):
+        return self.post("/labels", {"task": task, "answer": answer}, who, **more)
+
+    def again(self, **more):
+        """Close it and open it again, as after a restart."""
+        self.project.close()
+        self.project = Project(self.path, **more)
+        self.client = TestClient(make_app(self.project, **self.options), raise_server_exceptions=False)
+
+
+@pytest.fixture
+def make(tmp_path):
+    """make(tasks=..., workers=..., **settings of the project)."""
+    made = []
+
+    def one(database=None, tasks=20, workers=4, serve=False, app=None, **settings):
+        config = Config(**{"question": "Which?", "classes": ("a", "b", "c"), "cap": 3} | settings)
+        made.append(Made(tmp_path / f"p{len(made)}", config, database, tasks, workers, serve, **(app or {})))
+        return made[-1]
+
+    yield one
+    for each in made:
+        each.project.close()
