@@ -8,6 +8,7 @@ import os
 import shutil
 import socket
 import subprocess
+import tempfile
 import uuid
 
 import pytest
@@ -57,16 +58,14 @@ class Postgres:
 
 
 @pytest.fixture(scope="session")
-def postgres(tmp_path_factory):
+def postgres():
     if BIN is None:
         pytest.skip("PostgreSQL is not installed: apt-get install postgresql")
-    folder = tmp_path_factory.mktemp("pg")
-    for each in (folder, *folder.parents):
-        if each.name.startswith("pytest-") or each == folder:
-            each.chmod(0o755)
-    found = Postgres(str(folder))
+    folder = tempfile.mkdtemp(prefix="cwpg")  # not below pytest's own, which only one user may enter
+    found = Postgres(folder)
     yield found
     found.stop("immediate")
+    shutil.rmtree(folder, ignore_errors=True)
 
 
 @pytest.fixture(params=["sqlite", "postgresql"])
