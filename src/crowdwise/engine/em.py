@@ -25,6 +25,7 @@ import numpy.typing as npt
 from ..maths.em import Callback, Fit, Statistics, climb, plus
 from ..maths.kernels.memory import Memory
 from .drivers import Driver
+from .journal import current
 
 F8 = npt.NDArray[np.float64]
 __all__ = ["Callback", "EMModel", "Fit", "Passes", "Promise", "best_of", "gathered", "run"]
@@ -151,7 +152,8 @@ def run(
     accelerate: bool = False,
     callback: Callback | None = None,
 ) -> Fit[P, S]:
-    """EM from given statistics: an M-step first, then the loop (`maths.em.climb`)."""
+    """EM from given statistics: an M-step first, then the loop (`maths.em.climb`). Within a journal it is kept."""
+    journal = current.get()
     return climb(
         data.model,
         data.accumulate,
@@ -160,6 +162,8 @@ def run(
         tol=tol,
         accelerate=accelerate,
         callback=callback,
+        of=start,
+        keeper=None if journal is None else journal.keeper(start),
     )
 
 

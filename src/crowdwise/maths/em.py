@@ -60,6 +60,27 @@ class _State(Generic[P, S]):
     params: P
     stats: S
     objective: float
+    of: S | None = None  # what the parameters were maximised from
+
+
+@dataclass(frozen=True)
+class Kept(Generic[S]):
+    """Where a loop stood: statistics under the parameters that `of` calls for, and the way there."""
+
+    of: S
+    stats: S
+    trace: tuple[float, ...]
+    passes: int
+
+
+class Keeper(Protocol[S]):
+    """Keeps where the loop stands, so that another process can go on from there."""
+
+    def load(self) -> Kept[S] | None:
+        """Where it stood; None where it has not begun."""
+
+    def save(self, kept: Kept[S], last: bool) -> None:
+        """Keep it, always when it is the last; before, it may leave some out."""
 
 
 def climb(
@@ -72,39 +93,55 @@ def climb(
     per: float | None = None,
     accelerate: bool = False,
     callback: Callback | None = None,
+    of: S | None = None,
+    keeper: Keeper[S] | None = None,
 ) -> Fit[P, S]:
     """EM from given parameters: at most `max_iter` passes over the data, each followed by an M-step.
 
     Stops when the objective changes by less than `tol` times `per` (the objective itself when left out). With
     `accelerate`, two steps are followed by a SQUAREM leap, which is kept only where the objective ends higher than
-    without it; what must be small is then the gain of all three.
+    without it; what must be small is then the gain of all three. A `keeper` holds the way, from the statistics `of`
+    which `start` was maximised on: a loop that was killed goes on to the same bits.
     """
-    passes = 0
+    kept = None if keeper is None else keeper.load()
+    passes = 0 if kept is None else kept.passes
 
-    def look(params: P) -> _State[P, S]:
+    def look(params: P, of: S | None) -> _State[P, S]:
         nonlocal passes
         stats, log_likelihood = sweep(params)
         passes += 1
-        state = _State(params, stats, log_likelihood + model.log_prior(params))
+        state = _State(params, stats, log_likelihood + model.log_prior(params), of)
         if callback is not None:
             callback(passes, state.objective)
         return state
 
     def cycle(state: _State[P, S]) -> _State[P, S]:
-        one = look(model.maximise(state.stats))
-        two = look(model.maximise(one.stats))
-        leap = look(model.maximise(state.stats.extrapolate(one.stats, two.stats)))
+        one = look(model.maximise(state.stats), state.stats)
+        two = look(model.maximise(one.stats), one.stats)
+        ahead = state.stats.extrapolate(one.stats, two.stats)
+        leap = look(model.maximise(ahead), ahead)
         return leap if leap.objective > two.objective else two
 
-    state = look(start)
-    trace = [state.objective]
-    converged = False
-    while passes < max_iter and not converged:
+    def settled() -> bool:
+        size = max(1.0, abs(trace[-1]) if per is None else per)
+        return len(trace) > 1 and abs(trace[-1] - trace[-2]) <= tol * size
+
+    def keep(last: bool = False) -> None:
+        if keeper is not None and state.of is not None:
+            keeper.save(Kept(state.of, state.stats, tuple(trace), passes), last)
+
+    if kept is None:
+        state = look(start, of)
+    else:
+        state = _State(model.maximise(kept.of), kept.stats, kept.trace[-1], kept.of)
+    trace = [state.objective] if kept is None else list(kept.trace)
+    while passes < max_iter and not settled():
+        keep()
         leaps = accelerate and max_iter - passes >= 3
-        state = cycle(state) if leaps else look(model.maximise(state.stats))
+        state = cycle(state) if leaps else look(model.maximise(state.stats), state.stats)
         trace.append(state.objective)
-        converged = abs(trace[-1] - trace[-2]) <= tol * max(1.0, abs(trace[-1]) if per is None else per)
-    return Fit(state.params, state.stats, np.array(trace), passes, converged)
+    keep(last=True)
+    return Fit(state.params, state.stats, np.array(trace), passes, settled())
 
 
 @dataclass(frozen=True)

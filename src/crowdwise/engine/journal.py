@@ -1,0 +1,104 @@
+"""Where the loops of a fit stand, on disk: a fit whose process was killed goes on from there, to the same bits.
+
+    with Journal(folder, "what is fitted to what").open() as journal:
+        method.fit(...)            # every EM loop in it is kept
+
+Loops are numbered in the order in which a fit runs them; each keeps the statistics of its last pass, those that the
+parameters of that pass were maximised from, and its trace. What a fit does between its loops is done again.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import json
+import shutil
+import time
+from collections.abc import Iterator
+from contextlib import contextmanager
+from contextvars import ContextVar
+from dataclasses import dataclass, fields
+from pathlib import Path
+from typing import Any, Generic, TypeVar
+
+import numpy as np
+
+from ..core.errors import unwritable
+from ..maths.em import Kept
+
+S = TypeVar("S")
+# Statistics of fewer bytes are kept after every pass, larger ones every so many seconds.
+SMALL, EVERY = 1 << 28, 30.0
+current: ContextVar[Journal | None] = ContextVar("journal", default=None)
+
+
+class Journal:
+    """The loops of one fit; `what` says which fit it is, and a journal of another one is begun anew."""
+
+    def __init__(self, folder: Path, what: Any) -> None:
+        self.folder = folder
+        told = json.dumps(what, sort_keys=True, default=str).encode()
+        self.digest = hashlib.blake2b(told, digest_size=16).hexdigest()
+        self.loops = 0
+        self.resumed = 0  # passes that need not be made again
+
+    @contextmanager
+    def open(self) -> Iterator[Journal]:
+        """Keep the loops of every fit within."""
+        mark = self.folder / "fit.json"
+        if not mark.is_file() or mark.read_text(encoding="utf-8") != self.digest:
+            shutil.rmtree(self.folder, ignore_errors=True)
+            try:
+                self.folder.mkdir(parents=True)
+                mark.write_text(self.digest, encoding="utf-8")
+            except OSError as error:
+                raise unwritable(self.folder, error) from error
+        token = current.set(self)
+        try:
+            yield self
+        finally:
+            current.reset(token)
+
+    def keeper(self, like: S) -> LoopKeeper[S]:
+        """The keeper of the next loop, whose statistics are of this type."""
+        self.loops += 1
+        return LoopKeeper(self, self.folder / f"loop-{self.loops:04d}.npz", type(like))
+
+
+@dataclass
+class LoopKeeper(Generic[S]):
+    """Keeps one loop in one file, which is replaced as a whole."""
+
+    journal: Journal
+    path: Path
+    kind: type[S]
+    when: float = -np.inf
+
+    def load(self) -> Kept[S] | None:
+        """Where the loop stood; None where it had not begun."""
+        if not self.path.is_file():
+            return None
+        with np.load(self.path, allow_pickle=False) as held:
+            names = [each.name for each in fields(self.kind)]  # type: ignore[arg-type]
+            of, stats = (self.kind(*(held[f"{part}.{name}"] for name in names)) for part in ("of", "stats"))
+            kept = Kept(of, stats, tuple(held["trace"].tolist()), int(held["passes"]))
+        self.journal.resumed += kept.passes
+        return kept
+
+    def save(self, kept: Kept[S], last: bool) -> None:
+        """Keep where it stands, unless it is large and was kept a moment ago."""
+        arrays = {
+            f"{part}.{each.name}": getattr(getattr(kept, part), each.name)
+            for part in ("of", "stats")
+            for each in fields(self.kind)  # type: ignore[arg-type]
+        }
+        small = sum(array.nbytes for array in arrays.values()) < SMALL
+        if not (last or small or time.monotonic() - self.when > EVERY):
+            return
+        new = self.path.with_suffix(".new")
+        try:
+            with new.open("wb") as file:
+                np.savez(file, trace=np.array(kept.trace), passes=np.array(kept.passes), **arrays)
+            new.replace(self.path)
+        except OSError as error:
+            raise unwritable(self.path, error) from error
+        self.when = time.monotonic()

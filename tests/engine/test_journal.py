@@ -1,0 +1,77 @@
+"""A fit that is cut off goes on where it stood, to the same bits; a journal of another fit is not taken for its own."""
+
+from __future__ import annotations
+
+from contextlib import suppress
+
+import numpy as np
+import pytest
+
+import crowdwise as cw
+from crowdwise.engine.journal import Journal
+
+from ..conftest import planted
+
+
+class Cut(Exception):
+    pass
+
+
+def cut_after(n):
+    passes = 0
+
+    def callback(iteration, objective):
+        nonlocal passes
+        passes += 1
+        if passes == n:
+            raise Cut
+
+    return callback
+
+
+@pytest.mark.parametrize(
+    ("name", "params"),
+    [
+        ("dawid_skene", {}),
+        ("dawid_skene", {"accelerate": True}),
+        ("dawid_skene", {"n_init": 3}),
+        ("hierarchical", {}),
+        ("raykar_yu", {}),
+        ("mace", {"n_init": 3}),
+        ("ibcc", {}),
+    ],
+)
+def test_a_fit_that_was_cut_off_goes_on_to_the_same_bits(tmp_path, name, params):
+    votes, _, _ = planted(200, 12, 3, 4, seed=2)
+    method = cw.method(name, **params)
+    whole = method.fit(votes)
+    for n in (1, 2, 3, 5, 8):
+        with suppress(Cut), Journal(tmp_path / f"j{n}", name).open():
+            method.fit(votes, callback=cut_after(n))
+        with Journal(tmp_path / f"j{n}", name).open() as journal:
+            found = method.fit(votes)
+        assert journal.resumed >= (n - 1 if name == "dawid_skene" and not params else 0)
+        assert np.array_equal(found.posterior, whole.posterior)
+        assert np.array_equal(found.trace, whole.trace)
+        assert found.n_iter == whole.n_iter
+
+
+def test_a_finished_fit_is_not_made_again(tmp_path):
+    votes, _, _ = planted(100, 8, 3, 4, seed=2)
+    seen: list[int] = []
+    counts = []
+    for _ in range(2):
+        with Journal(tmp_path / "j", "it").open():
+            cw.method("dawid_skene").fit(votes, callback=lambda i, _: seen.append(i))
+        counts.append(len(seen))
+    assert counts[0] == counts[1] > 2
+
+
+def test_another_fit_begins_anew(tmp_path):
+    votes, _, _ = planted(100, 8, 3, 4, seed=2)
+    with Journal(tmp_path / "j", {"smoothing": 1}).open():
+        cw.method("dawid_skene", smoothing=1).fit(votes)
+    with Journal(tmp_path / "j", {"smoothing": 0.01}).open() as journal:
+        found = cw.method("dawid_skene").fit(votes)
+    assert journal.resumed == 0
+    assert np.array_equal(found.posterior, cw.method("dawid_skene").fit(votes).posterior)
