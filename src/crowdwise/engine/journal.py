@@ -23,9 +23,9 @@ from typing import Any, Generic, TypeVar
 import numpy as np
 
 from ..core.errors import unwritable
-from ..maths.em import Kept
+from ..maths.em import Kept, Statistics
 
-S = TypeVar("S")
+S = TypeVar("S", bound=Statistics)
 # Statistics of fewer bytes are kept after every pass, larger ones every so many seconds.
 SMALL, EVERY = 1 << 28, 30.0
 current: ContextVar[Journal | None] = ContextVar("journal", default=None)
