@@ -112,7 +112,7 @@ def left_out(some: list[Pool]) -> tuple[list[Row], dict[str, tuple[float, float]
     for row in rows:
         if row.version == "whole":
             others = [abs(r.miss) for r in rows if r.version == "whole" and of[r.set] != of[row.set]]
-            held[row.set] = Table(1, 0, 0, spread(others)).expected(np.array([row.claimed]))[1:]
+            held[row.set] = Table(1, 0, 0, spread(others)).expected(row.claimed)[1:]
     return rows, held
 
 

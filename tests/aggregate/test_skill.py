@@ -9,8 +9,9 @@ import pytest
 from scipy.stats import beta
 
 import crowdwise as cw
-from crowdwise.aggregate.skills import sharpened, sides
-from crowdwise.maths.kernels import Workspace
+from crowdwise.aggregate.learnt import Solution, Whole
+from crowdwise.aggregate.skills import sides
+from crowdwise.aggregate.spread import Spread
 from crowdwise.maths.skill import COMMON_ERRORS, PRIOR_STRENGTH, share_interval, worker_skill
 
 from ..conftest import planted
@@ -66,17 +67,18 @@ def test_workers_are_judged_from_the_side_that_explains_the_labels():
     """Posteriors that know nothing give no skills; one that knows two experts among seven guessers does."""
     votes, truth, _ = planted(300, 12, 3, 6, seed=1)
     blank = np.full((300, 3), 1 / 3)
-    vote, _ = sides(votes, blank, (), None)
-    assert (vote.argmax(axis=1) == truth).mean() > 0.9
+    vote, _ = sides(Spread.of(votes, None), Whole(Solution(blank, blank[0])))
+    own = vote.skill[1] / vote.skill[0]  # of each worker's labels, the share that this side holds for right
+    right = [(votes.label == truth[votes.task])[votes.worker == w].mean() for w in range(12)]
+    np.testing.assert_allclose(own, right, atol=0.1)
     rng = np.random.default_rng(0)
     task, worker, true = np.repeat(np.arange(300), 9), np.tile(np.arange(9), 300), np.arange(300) % 2
     guessers = cw.Annotations.from_arrays(
         task, worker, np.where(worker < 2, true[task], rng.integers(2, size=len(task)))
     )
     known = np.eye(2)[true]
-    np.testing.assert_array_equal(
-        sides(guessers, known, (), None)[0], sharpened(guessers, Workspace.of(guessers), known)[0]
-    )
+    found = sides(Spread.of(guessers, None), Whole(Solution(known, known[0])))[0]
+    assert (found.skill[1] / found.skill[0])[:2].min() > 0.95 > 0.7 > (found.skill[1] / found.skill[0])[2:].max()
 
 
 def test_very_many_classes_cost_a_vote_no_matrices():

@@ -101,7 +101,7 @@ def test_restarts_start_apart_and_the_best_is_kept():
     one = cw.DawidSkene().fit(votes)
     several = cw.DawidSkene(n_init=8).fit(votes)
     assert several.trace[-1] >= one.trace[-1]
-    starts = cw.DawidSkene(n_init=4).starts(votes, None)
+    starts = cw.DawidSkene(n_init=4).starts(votes)
     assert len({start(Workspace.of(votes)).tobytes() for start in starts}) == 4
 
 

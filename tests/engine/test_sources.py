@@ -29,7 +29,7 @@ class Forgetful(InMemory):
         return self.votes.shards(self.n)[number]
 
 
-def prepare(part, known, first, compiled=False):
+def prepare(part, known, first, number, compiled=False):
     return Workspace.of(part, known, compiled, first)
 
 
@@ -149,7 +149,7 @@ def test_the_tree_does_not_care_who_brings_what_and_when(n):
 
 def test_random_starts_do_not_depend_on_the_shards():
     votes = planted(n=50, m=8, k=3)[0]
-    start = cw.DawidSkene(n_init=2).starts(votes, None)[1]
+    start = cw.DawidSkene(n_init=2).starts(votes)[1]
     whole = start(Workspace.of(votes))
     parts = np.concatenate(list(Run(n_shards=4).spread(votes, None).map(start)))
     np.testing.assert_array_equal(parts, whole)

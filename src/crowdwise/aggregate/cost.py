@@ -10,8 +10,8 @@ import warnings
 from collections.abc import Callable, Sequence
 
 from ..core.errors import CostWarning, DataError
-from ..kinds.classes.annotations import Annotations
 from . import registry
+from .spread import Size
 
 # A posterior larger than this is almost always a wrong column, not a wish.
 MAX_CELLS = 400_000_000
@@ -22,20 +22,20 @@ FREE, THIN = 2_000_000, 100
 CHEAP = ("majority_vote", "wawa", "zero_based_skill")
 
 
-def table_cells(annotations: Annotations) -> int:
+def table_cells(annotations: Size) -> int:
     """Cells of all workers' confusion matrices."""
     return annotations.n_workers * annotations.n_classes**2
 
 
-def too_thin(annotations: Annotations, fewest: int = 1) -> bool:
+def too_thin(annotations: Size, fewest: int = 1) -> bool:
     """Whether confusion matrices (of `fewest` workers at least) would be far larger than what they are learnt from."""
     cells = max(annotations.n_workers, fewest) * annotations.n_classes**2
     return cells > FREE and cells > min(THIN * len(annotations), MAX_TABLE)
 
 
-def check_size(name: str, annotations: Annotations) -> None:
+def check_size(name: str, annotations: Size) -> None:
     """Raise where these data are too large for a method."""
-    n, m, k = annotations.n_tasks, annotations.n_workers, annotations.n_classes
+    n, k = annotations.n_tasks, annotations.n_classes
     if n == 0 or k == 0:
         raise DataError("there are no annotations to aggregate: every row was dropped or the input is empty")
     if n * k > MAX_CELLS:
@@ -43,6 +43,12 @@ def check_size(name: str, annotations: Annotations) -> None:
             f"{k:,} distinct labels make {n * k:,} cells (tasks × classes), over the limit of {MAX_CELLS:,}; "
             "is the label column the right one?"
         )
+    check_tables(name, annotations)
+
+
+def check_tables(name: str, annotations: Size) -> None:
+    """Raise where a method's tables of workers would be too large."""
+    m, k = annotations.n_workers, annotations.n_classes
     if keeps_tables(name) and table_cells(annotations) > MAX_TABLE:
         raise DataError(
             f"{name} would keep {table_cells(annotations):,} cells ({m:,} workers × {k:,}² classes), over the limit of "
@@ -50,12 +56,12 @@ def check_size(name: str, annotations: Annotations) -> None:
         )
 
 
-def wide(annotations: Annotations) -> bool:
+def wide(annotations: Size) -> bool:
     """Whether a posterior is far larger than what it is learnt from: every step of a method costs as much as a vote."""
     return annotations.n_tasks * annotations.n_classes > max(FREE, THIN * len(annotations))
 
 
-def too_dear(name: str, annotations: Annotations) -> str | None:
+def too_dear(name: str, annotations: Size) -> str | None:
     """Why a comparison that nobody asked this method into leaves it out; None where it need not, or will refuse."""
     frugal = name in CHEAP or registry.card(name).family == "ensemble"
     if frugal or not wide(annotations) or (keeps_tables(name) and table_cells(annotations) > MAX_TABLE):
@@ -73,7 +79,7 @@ def keeps_tables(name: str) -> bool:
     return card is not None and "confusion" in card.can and card.family != "ensemble"
 
 
-def worthwhile(names: Sequence[str], annotations: Annotations, plain: Callable[[str], str]) -> list[str]:
+def worthwhile(names: Sequence[str], annotations: Size, plain: Callable[[str], str]) -> list[str]:
     """Those of an ensemble's methods that these data are worth: all of them, or, said so, those without tables.
 
     `plain` gives the method that a name is a variant of. Where all have tables, a vote stands in for them.

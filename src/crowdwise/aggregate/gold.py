@@ -34,10 +34,6 @@ class Gold:
         """mask[task]: whether its truth is known."""
         return np.asarray(self.label < self.n_classes)
 
-    def part(self, first: int, n: int) -> npt.NDArray[np.int32]:
-        """label[task] of n tasks from `first` on: of one part of the annotations."""
-        return self.label[first : first + n]
-
     def counts(self, annotations: Annotations) -> F8:
         """counts[worker, true, observed] of the labels on tasks whose truth is known, by their weight."""
         k, true = self.n_classes, self.label[annotations.task]

@@ -7,6 +7,7 @@ many open tasks would get other labels than the same file without them.
 
 from __future__ import annotations
 
+from collections.abc import Container, Mapping
 from dataclasses import dataclass
 from typing import Any
 
@@ -63,6 +64,19 @@ class Heard:
             return values
         mean = np.average(values, axis=0, weights=self.labels) if values.dtype.kind == "f" else values.dtype.type(0)
         return _spread(values, self.workers, mean)
+
+    def workers_in(
+        self, confusion: F8 | None, counts: F8 | None, extra: Mapping[str, Any], each: Container[str]
+    ) -> dict[str, Any]:
+        """What was found of the workers, among all of them; `each` names the entries of `extra` with a row a worker."""
+        counts = None if counts is None else self.over_workers(counts)
+        if counts is not None:
+            counts[~self.workers] = 0.0
+        return {
+            "confusion": self.over_workers(confusion),
+            "counts": counts,
+            "extra": {name: self.over_workers(v) if name in each else v for name, v in extra.items()},
+        }
 
 
 def _spread(values: Any, mask: Mask, rest: Any) -> Any:

@@ -4,23 +4,25 @@ No posterior is taken at its word. The shares of a vote are no probabilities and
 with more cells than labels are unsure of everything, or sure of what is wrong. So workers are judged by two passes of
 EM, with confusions held to the crowd's, once from the method's posterior and once from the votes. Whichever makes the
 labels more probable gives the skill, and the interval holds what both say. A method that knows better (the committee)
-brings its own sides.
+brings its own sides. Everything is a sum over parts, so parts need not be in memory together.
 """
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from dataclasses import dataclass
+from functools import partial
 
 import numpy as np
 import numpy.typing as npt
 
 from ..engine.selection import shrunk
-from ..kinds.classes.annotations import Annotations
+from ..maths.em import Additive, plus
 from ..maths.kernels import Workspace, accumulate, stats_of
 from ..maths.logspace import shares
-from ..maths.skill import Skill, widest, worker_skill
+from ..maths.skill import Skill, skill_of, skill_sums, widest
 from .cost import too_thin
-from .gold import Gold
+from .learnt import Judge, judged
+from .spread import Spread, clamped
 
 F8 = npt.NDArray[np.float64]
 
@@ -29,41 +31,102 @@ PASSES = 2
 LEAST = 1e-6
 
 
-def skills(annotations: Annotations, views: Sequence[F8], gold: Gold | None) -> Skill:
-    """Skill by the first posterior[task, class], with an interval that holds those of all."""
-    known = None if gold is None else gold.mask[annotations.task]
-    found = []
-    for posterior in views:
-        right = np.empty(len(annotations))  # posterior[task, label] of every row
-        for lo in range(0, len(right), 1 << 20):  # in blocks: numpy copies the indices
-            rows = slice(lo, lo + (1 << 20))
-            right[rows] = posterior[annotations.task[rows], annotations.label[rows]]
-        found.append(worker_skill(annotations.worker, right, annotations.n_workers, annotations.weight, known))
-    return widest(found)
+@dataclass(frozen=True)
+class Side(Additive):
+    """Expected counts of some posterior, the posteriors' sum over tasks with labels, and how likely the labels are."""
+
+    counts: F8
+    mass: F8
+    fit: F8
+    skill: F8
+
+    def table(self) -> tuple[F8, F8]:
+        """The confusions and the class prior that it calls for."""
+        prior = self.mass[1:] / self.mass[0] + LEAST
+        return shrunk(self.counts), prior / prior.sum()
 
 
-def sides(annotations: Annotations, posterior: F8, own: Sequence[F8], gold: Gold | None) -> tuple[F8, ...]:
-    """The posteriors that judge the workers, the one to believe first; `own` are those that the method brings."""
-    if own or too_thin(annotations):  # or matrices would be far larger than what they are learnt from
-        return tuple(own) or (posterior,)
-    space = Workspace.of(annotations, None if gold is None else gold.label)
-    start = shares(annotations.votes)
-    start = start if gold is None else gold.clamp(start)
-    vote, votes_fit = sharpened(annotations, space, start)
-    if np.array_equal(posterior, start):
+def skills(data: Spread, judge: Judge, views: int = 0, among: npt.NDArray[np.bool_] | None = None) -> Skill:
+    """Skill by the first side, with an interval that holds what all of them say; `views` is how many the judge has.
+
+    `among` are the workers here, where there are others who said nothing.
+    """
+    if views or too_thin(data):  # or matrices would be far larger than what they are learnt from
+        told_so: F8 = data.sum(partial(_as_told, judge), plus)
+        found = list(told_so)
+    else:
+        found = [side.skill for side in sides(data, judge)]
+    return widest([skill_of(sums if among is None else _among(among, sums)) for sums in found])
+
+
+def _among(workers: npt.NDArray[np.bool_], sums: F8) -> F8:
+    out = np.zeros((len(sums), len(workers)))
+    out[:, workers] = sums
+    return out
+
+
+def sides(data: Spread, judge: Judge) -> tuple[Side, ...]:
+    """The two sides, the one to believe first; one where the method says what the votes say."""
+    vote, mine, other = data.sum(partial(_begin, judge), _three)
+    vote = sharpened(data, vote)
+    if not other:
         return (vote,)
-    mine, my_fit = sharpened(annotations, space, posterior)
-    margin = 1e-9 * abs(my_fit)  # the order of a sum must not decide
-    return (vote, mine) if votes_fit > my_fit + margin else (mine, vote)
+    mine = sharpened(data, mine)
+    margin = 1e-9 * abs(float(mine.fit[0]))  # the order of a sum must not decide
+    return (vote, mine) if float(vote.fit[0]) > float(mine.fit[0]) + margin else (mine, vote)
 
 
-def sharpened(annotations: Annotations, space: Workspace, posterior: F8) -> tuple[F8, float]:
-    """What confusions make of a posterior, and how likely the labels are by it."""
-    heard = annotations.labels_per_task > 0  # tasks without labels have no say in what classes are common
-    stats, fit = stats_of(space, posterior), 0.0
-    for _ in range(PASSES if heard.any() else 0):
-        prior = posterior[heard].mean(axis=0) + LEAST
-        stats, fit = accumulate(space, shrunk(stats.counts), prior / prior.sum())
-        assert space.memory.last is not None
-        posterior = space.memory.last
-    return posterior.copy(), fit
+def sharpened(data: Spread, side: Side) -> Side:
+    """What confusions make of a side."""
+    if not side.mass[0]:  # nobody said anything
+        return side
+    for last in range(PASSES):
+        side = data.sum(partial(_sharpen, *side.table(), last == PASSES - 1), plus)
+    return side
+
+
+def _three(a: tuple[Side, Side, bool], b: tuple[Side, Side, bool]) -> tuple[Side, Side, bool]:
+    return a[0] + b[0], a[1] + b[1], a[2] or b[2]
+
+
+def _begin(judge: Judge, space: Workspace) -> tuple[Side, Side, bool]:
+    """The votes' side, the judge's, and whether they differ."""
+    start, posterior = clamped(space, shares(space.shard.count_votes())), judged(judge, space).posterior
+    other = not np.array_equal(posterior, start)
+    vote = _side(space, start)
+    return vote, _side(space, posterior) if other else vote, other
+
+
+def _sharpen(theta: F8, prior: F8, last: bool, space: Workspace) -> Side:
+    stats, fit = accumulate(space, theta, prior)
+    assert space.memory.last is not None
+    skill = told(space, space.memory.last) if last else np.zeros((4, space.shard.n_workers))
+    return Side(stats.counts, _heard(space, space.memory.last), np.array([fit]), skill)
+
+
+def _side(space: Workspace, posterior: F8) -> Side:
+    nothing = np.zeros((4, space.shard.n_workers))
+    return Side(stats_of(space, posterior).counts, _heard(space, posterior), np.zeros(1), nothing)
+
+
+def _heard(space: Workspace, posterior: F8) -> F8:
+    """How many tasks have labels, and the sum of their posteriors: the others have no say in what is common."""
+    heard = space.shard.labels_per_task > 0
+    return np.append(heard.sum(), posterior.sum(axis=0) if heard.all() else posterior[heard].sum(axis=0))
+
+
+def _as_told(judge: Judge, space: Workspace) -> F8:
+    """The sums of every view that a judge has, or of what it says."""
+    found = judged(judge, space)
+    return np.stack([told(space, view) for view in found.views or (found.posterior,)])
+
+
+def told(space: Workspace, posterior: F8) -> F8:
+    """What skills are worked out of, if posterior[task, class] is right."""
+    votes = space.shard
+    right = np.empty(len(votes))  # posterior[task, label] of every row
+    for lo in range(0, len(right), 1 << 20):  # in blocks: numpy copies the indices
+        rows = slice(lo, lo + (1 << 20))
+        right[rows] = posterior[votes.task[rows], votes.label[rows]]
+    known = None if space.gold is None else (space.gold < votes.n_classes)[votes.task]
+    return skill_sums(votes.worker, right, votes.n_workers, votes.weight, known)

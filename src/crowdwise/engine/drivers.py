@@ -31,22 +31,23 @@ Node = tuple[int, int, T]  # start, height, sum
 class Prepare(Protocol[V_in, W_co]):
     """Makes a part ready for its passes."""
 
-    def __call__(self, part: V_in, known: Known | None, first: int) -> W_co:
-        """The shard; `known` is the truth of its tasks, `first` the number of its first task among all."""
+    def __call__(self, part: V_in, known: Known | None, first: int, number: int) -> W_co:
+        """The shard; `known` is the truth of its tasks, `first` the number of its first task among all, `number` that
+        of the part."""
 
 
-class Driver(Protocol[W_co]):
-    """Runs jobs over the parts of a source."""
-
-    @property
-    def far(self) -> bool:
-        """Whether there are too many tasks for an array of all of them."""
+class Jobs(Protocol[W_co]):
+    """Runs jobs over all parts."""
 
     def map(self, job: Callable[[W_co], T]) -> Iterator[T]:
         """job(shard) of every part, in their order."""
 
     def sum(self, job: Callable[[W_co], T], add: Callable[[T, T], T]) -> T:
         """The sum of job(shard) over all parts."""
+
+
+class Driver(Jobs[W_co], Protocol[W_co]):
+    """Runs jobs over the parts of a source."""
 
     def under(self, prepare: Prepare[Any, Any]) -> Driver[Any]:
         """The same votes and hands with parts made ready in another way."""
@@ -70,7 +71,7 @@ class Shards(Generic[V, W]):
     def __getitem__(self, number: int) -> W:
         if number in self._ready:
             return self._ready[number]
-        shard = self.prepare(self.source.part(number), self.source.known(number), self.first[number])
+        shard = self.prepare(self.source.part(number), self.source.known(number), self.first[number], number)
         if self.source.stays:
             self._ready[number] = shard
         return shard
@@ -94,11 +95,6 @@ class InProcess(Generic[V, W]):
 
     def __init__(self, source: Source[V], prepare: Prepare[V, W]) -> None:
         self.shards = Shards(source, prepare)
-
-    @property
-    def far(self) -> bool:
-        """Whether there are too many tasks for an array of all of them."""
-        return self.shards.source.far
 
     def map(self, job: Callable[[W], T]) -> Iterator[T]:
         """job(shard) of every part, in their order."""

@@ -15,20 +15,19 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterable
 from copy import copy
-from dataclasses import dataclass
 from functools import partial
-from typing import Any, Generic, Protocol, Self, TypeVar, cast
+from typing import Any, Generic, Protocol, Self, TypeVar
 
 import numpy as np
 import numpy.typing as npt
 
 from ..maths.em import Callback, Fit, Statistics, climb, plus
 from ..maths.kernels.memory import Memory
-from .drivers import Driver
+from .drivers import Jobs
 from .journal import current
 
 F8 = npt.NDArray[np.float64]
-__all__ = ["Callback", "EMModel", "Fit", "Passes", "Promise", "best_of", "gathered", "run"]
+__all__ = ["Callback", "EMModel", "Fit", "Passes", "best_of", "posterior_under", "run"]
 
 
 class Additive(Statistics, Protocol):
@@ -73,7 +72,7 @@ class EMModel(Protocol[W_in, P, S]):
 class Passes(Generic[W, P, S]):
     """A model over all shards of a data set."""
 
-    def __init__(self, model: EMModel[W, P, S], driver: Driver[W]) -> None:
+    def __init__(self, model: EMModel[W, P, S], driver: Jobs[W]) -> None:
         self.model, self.driver = model, driver
 
     def under(self, model: EMModel[W, P, S]) -> Passes[W, P, S]:
@@ -91,33 +90,13 @@ class Passes(Generic[W, P, S]):
         return self.driver.sum(partial(_pass, self.model, params), _both)
 
     def posterior(self, params: P) -> F8:
-        """posterior[task, class] of all tasks, an array of your own; a promise where the tasks are far away."""
-        return gathered(self.driver, partial(_posterior, self.model, params))
+        """posterior[task, class] of all tasks, an array of your own."""
+        parts = list(self.driver.map(partial(posterior_under, self.model, params)))
+        return parts[0] if len(parts) == 1 else np.concatenate(parts)
 
     def moved(self, before: P | None, after: P) -> float:
         """The most that any task's posterior moves from one set of parameters to the other; infinite from None."""
         return max(self.driver.map(partial(_moved, self.model, before, after)))
-
-
-def gathered(driver: Driver[W], job: Callable[[W], F8]) -> F8:
-    """What a job makes of every shard's tasks, one below the other; a promise where that is too much."""
-    if driver.far:
-        return cast(F8, Promise(job))
-    parts = list(driver.map(job))
-    return parts[0] if len(parts) == 1 else np.concatenate(parts)
-
-
-@dataclass(frozen=True, eq=False)
-class Promise:
-    """An array with a row a task that is made shard by shard, by whoever has the shard: all of it would be too large.
-
-    It stands where an array is expected and is none: whoever calculates with it is stopped.
-    """
-
-    job: Callable[[Any], F8]
-
-    def __array__(self, *_: Any, **__: Any) -> F8:
-        raise TypeError("this array has a row for every task and is made shard by shard; map a job over the shards")
 
 
 def _both(a: tuple[S, float], b: tuple[S, float]) -> tuple[S, float]:
@@ -130,15 +109,16 @@ def _pass(model: EMModel[W, P, S], params: P, shard: W) -> tuple[S, float]:
     return found
 
 
-def _posterior(model: EMModel[W, P, Any], params: P, shard: W) -> F8:
+def posterior_under(model: EMModel[W, P, Any], params: P, shard: W) -> F8:
+    """The posterior of a shard's tasks, an array of your own; where the last pass has left it, it is not made again."""
     found = shard.memory.recall(params)
     return model.posterior(params, shard) if found is None else found
 
 
 def _moved(model: EMModel[W, P, Any], before: P | None, after: P, shard: W) -> float:
-    now, moved = _posterior(model, after, shard), np.inf
+    now, moved = posterior_under(model, after, shard), np.inf
     if before is not None:
-        moved = float(np.abs(now - _posterior(model, before, shard)).max(initial=0.0))
+        moved = float(np.abs(now - posterior_under(model, before, shard)).max(initial=0.0))
     shard.memory.keep(after, now)
     return moved
 

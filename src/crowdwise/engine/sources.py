@@ -57,10 +57,6 @@ class Source(Protocol[V_co]):
     def stays(self) -> bool:
         """Whether the parts stay in memory, so that what is worked out of them once may be kept."""
 
-    @property
-    def far(self) -> bool:
-        """Whether there may be too many tasks for an array of all of them."""
-
     def part(self, number: int) -> V_co:
         """One part."""
 
@@ -75,7 +71,6 @@ class InMemory(Generic[V]):
     votes: V
     n: int = 1
     stays: bool = True
-    far: bool = False
     gold: Known | None = None
 
     @property

@@ -46,6 +46,17 @@ def worker_skill(
     level: float = 0.95,
 ) -> Skill:
     """Skill from right[row], the probability that the row's label is the true one; known[row]: it is on gold."""
+    return skill_of(skill_sums(worker, right, n_workers, weight, known), level)
+
+
+def skill_sums(
+    worker: npt.NDArray[np.int32],
+    right: F8,
+    n_workers: int,
+    weight: F8 | None = None,
+    known: npt.NDArray[np.bool_] | None = None,
+) -> F8:
+    """What a skill is worked out of, additive over rows: labels, hits, doubt and labels on gold, [4, worker]."""
     sums = np.zeros((4, n_workers))
     for lo in range(0, len(right), 1 << 20):  # in blocks: numpy copies what it counts
         rows = slice(lo, lo + (1 << 20))
@@ -54,11 +65,16 @@ def worker_skill(
         values = [w, w * r, w * r * (1 - r)] + ([] if known is None else [w * known[rows]])
         for row, value in zip(sums, values, strict=False):
             row += np.bincount(worker[rows], weights=value, minlength=n_workers)
+    return sums
+
+
+def skill_of(sums: F8, level: float = 0.95) -> Skill:
+    """The skills that sums over all rows amount to."""
     n, hits, doubt, told = sums
     total = float(n.sum())
     crowd = float(np.clip(hits.sum() / total, 0.01, 0.99)) if total else 0.5
     unseen = 1 - np.divide(told, n, out=np.zeros_like(n), where=n > 0)
-    seen = share_interval(n, hits, doubt, np.full(n_workers, crowd), level, upper=(1 - level) / 2 * (1 + unseen))
+    seen = share_interval(n, hits, doubt, np.full(len(n), crowd), level, upper=(1 - level) / 2 * (1 + unseen))
     odds = np.exp(-COMMON_ERRORS * unseen)
     return Skill(seen.mean, seen.low * odds / (1 - seen.low * (1 - odds)), seen.high)
 

@@ -17,13 +17,14 @@ import numpy as np
 import numpy.typing as npt
 
 from ...core.rules import AtLeast
-from ...kinds.classes.annotations import Annotations
 from ...maths.coins import even
 from ...maths.dirichlet import divergence, log_mean
-from ...maths.kernels import Stats
-from ..base import Run, Solution
-from ..confusion.base import ConfusionAggregator, ConfusionModel, Found, Params, solution
-from ..gold import Gold
+from ...maths.kernels import Stats, Workspace
+from ...maths.rows import LabelRows
+from ..base import Learnt, Run, Spread
+from ..confusion.base import ConfusionAggregator, ConfusionModel, Found, Params, learnt
+from ..learnt import Judge, Judged
+from ..spread import Shape
 
 F8 = npt.NDArray[np.float64]
 
@@ -80,13 +81,13 @@ class BayesAggregator(ConfusionAggregator):
     prior_off: PriorCount = 1.0
     prior_class: PriorCount = 1.0
 
-    def model(self, annotations: Annotations) -> ConfusionModel:
+    def model(self, shape: Shape) -> ConfusionModel:
         """Dirichlet priors with more on the diagonal than off it."""
-        return BayesModel(diagonal_prior(annotations.n_classes, self.prior_diagonal, self.prior_off), self.prior_class)
+        return BayesModel(diagonal_prior(shape.n_classes, self.prior_diagonal, self.prior_off), self.prior_class)
 
-    def solve(self, annotations: Annotations, gold: Gold | None, run_: Run) -> Solution:
+    def learn(self, data: Spread, run_: Run) -> Learnt:
         """The highest ELBO over the starts."""
-        return bayes_solution(*self.search(annotations, gold, run_), annotations)
+        return bayes_learnt(*self.search(data, run_))
 
 
 def diagonal_prior(k: int, diagonal: float, off: float) -> F8:
@@ -94,18 +95,29 @@ def diagonal_prior(k: int, diagonal: float, off: float) -> F8:
     return even(diagonal, off, k)
 
 
-def prior_where_silent(posterior: F8, annotations: Annotations, class_mean: F8) -> F8:
+def prior_where_silent(posterior: F8, rows: LabelRows, class_mean: F8) -> F8:
     """Tasks that nobody labelled have the mean of the class beliefs, not their exp E log."""
-    return np.where((annotations.labels_per_task > 0)[:, None], posterior, class_mean)
+    return np.where((rows.labels_per_task > 0)[:, None], posterior, class_mean)
 
 
-def bayes_solution(fit: Found, posterior: F8, annotations: Annotations) -> Solution:
+@dataclass(frozen=True, eq=False)
+class Believed:
+    """A judge's posterior; tasks that nobody labelled have the mean of the class beliefs."""
+
+    judge: Judge
+    class_mean: F8
+
+    def __call__(self, space: Workspace) -> Judged:
+        """What is believed of a part's tasks."""
+        return Judged(prior_where_silent(self.judge(space).posterior, space.shard, self.class_mean))
+
+
+def bayes_learnt(fit: Found, judge: Judge) -> Learnt:
     """Means are published; what the E-step used is kept for `Result.infer`."""
     beliefs = fit.params
     assert isinstance(beliefs, Beliefs)
     return replace(
-        solution(fit, posterior),
-        posterior=prior_where_silent(posterior, annotations, beliefs.class_mean),
+        learnt(fit, Believed(judge, beliefs.class_mean)),
         class_prior=beliefs.class_mean,
         confusion=np.ascontiguousarray(beliefs.confusion_mean.transpose(0, 2, 1)),
         extra={

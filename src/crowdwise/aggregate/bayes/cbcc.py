@@ -19,15 +19,14 @@ from scipy.special import digamma
 
 from ...core.params import Count, NonNegative, Positive
 from ...engine.em import Passes, run
-from ...kinds.classes.annotations import Annotations
 from ...maths.coins import coins
 from ...maths.dirichlet import divergence, log_mean, log_rows
 from ...maths.kernels import Stats
 from ...maths.logspace import normalise_rows
-from ..base import Aggregator, Run, Solution
+from ..base import Learnt, Run, Spread, SpreadAggregator
 from ..confusion.base import Matrices
-from ..gold import Gold
-from .base import LEAST_PRIOR, BayesModel, PriorCount, bayes_solution, diagonal_prior
+from ..learnt import Under
+from .base import LEAST_PRIOR, BayesModel, PriorCount, bayes_learnt, diagonal_prior
 
 F8 = npt.NDArray[np.float64]
 
@@ -37,7 +36,7 @@ MINKA = 3
 
 
 @dataclass(frozen=True, kw_only=True)
-class CBCC(Aggregator):
+class CBCC(SpreadAggregator):
     """`n_communities` (4) kinds of workers; `strength` (20, above 0) is how many labels a community's word weighs.
 
     `prior_diagonal` (4) and `prior_off` (1), above 0, are pseudo-counts of every community's mean, `prior_community`
@@ -61,35 +60,34 @@ class CBCC(Aggregator):
     max_iter: Count = 500
     tol: NonNegative = 1e-7
 
-    def solve(self, annotations: Annotations, gold: Gold | None, run_: Run) -> Solution:
+    def learn(self, votes: Spread, run_: Run) -> Learnt:
         """Rounds of EM and of communities from every start; the highest ELBO wins."""
-        k, m = annotations.n_classes, annotations.n_workers
+        k, m = votes.n_classes, votes.n_workers
         history = np.zeros((1, k, k)) if run_.prior is None else run_.prior
         start = Communities.by_skill(self, k, m, history)
-        data: Matrices = Passes(start.model(), run_.spread(annotations, gold))
+        data: Matrices = Passes(start.model(), votes)
         stats = data.start()
         starts = [start.learn(stats)]
         for stream in np.random.SeedSequence(self.seed).spawn(self.n_init - 1):
             member = np.random.default_rng(stream).dirichlet(np.ones(self.n_communities), m)
             starts.append(start.joined(member, stats))
-        found = [self._rounds(annotations, data, stats, communities, run_) for communities in starts]
-        return max(found, key=lambda solution: float(solution.trace[-1]))
+        found = [self._rounds(data, stats, communities, run_) for communities in starts]
+        return max(found, key=lambda one: float(one.trace[-1]))
 
-    def _rounds(
-        self, votes: Annotations, data: Matrices, stats: Stats, communities: Communities, run_: Run
-    ) -> Solution:
+    def _rounds(self, data: Matrices, stats: Stats, communities: Communities, run_: Run) -> Learnt:
         traces: list[F8] = []
         passes, settled = 0, False
         while passes < self.max_iter and not settled:
             communities = communities.learn(stats) if traces else communities
-            fit = run(data.under(communities.model()), stats, max_iter=min(PASSES, self.max_iter - passes), tol=0.0)
+            model = communities.model()
+            fit = run(data.under(model), stats, max_iter=min(PASSES, self.max_iter - passes), tol=0.0)
             gain = fit.objective - float(traces[-1][-1]) if traces else np.inf
             settled = gain <= self.tol * max(1.0, abs(fit.objective))
             stats, passes = fit.stats, passes + fit.n_iter
             traces.append(fit.trace)
             if run_.callback is not None:
                 run_.callback(passes, fit.objective)
-        found = bayes_solution(fit, data.posterior(fit.params), votes)
+        found = bayes_learnt(fit, Under(model, fit.params))
         return replace(
             found,
             trace=np.concatenate(traces),

@@ -26,12 +26,12 @@ from ...kinds.classes.annotations import Annotations
 from ...maths.dirichlet import divergence, log_mean
 from ...maths.kernels import Stats, Workspace
 from ...maths.kernels.subtypes import subtype_pass, subtype_posterior, subtype_stats
-from ..base import Run, Solution
+from ..base import Learnt, Run, Spread
 from ..confusion.starts import by_votes, drawn
 from ..cost import MAX_CELLS
-from ..gold import Gold
+from ..learnt import Judge, Judged, Under
 from ..models import ClassModel
-from .base import BayesAggregator, diagonal_prior, prior_where_silent
+from .base import BayesAggregator, Believed, diagonal_prior, prior_where_silent
 
 F8 = npt.NDArray[np.float64]
 
@@ -70,20 +70,20 @@ class EBCC(BayesAggregator):
     prior_group: Positive = 0.1
     n_init: Count = 3
 
-    def solve(self, annotations: Annotations, gold: Gold | None, run_: Run) -> Solution:
+    def learn(self, votes: Spread, run_: Run) -> Learnt:
         """The highest ELBO over the starts."""
-        k = annotations.n_classes
-        cells = (annotations.n_tasks + annotations.n_workers * k) * k * self.n_groups
+        k = votes.n_classes
+        cells = (votes.n_tasks + votes.n_workers * k) * k * self.n_groups
         if cells > MAX_CELLS:
             raise DataError(f"ebcc needs {cells:,} cells, over the limit of {MAX_CELLS:,}; lower n_groups or take ibcc")
-        work = len(annotations) * k * self.n_groups * self.n_init
+        work = len(votes) * k * self.n_groups * self.n_init
         if work > MAX_WORK:
             raise DataError(
                 f"ebcc would go through {work:,} labels × states × starts in every step, over the limit of "
                 f"{MAX_WORK:,}; lower n_groups and n_init, or take ibcc or cbcc"
             )
         model = SubtypeModel(self, k, run_.prior)
-        data: Passes[Workspace, SubtypeBeliefs, Stats] = Passes(model, run_.spread(annotations, gold))
+        data: Passes[Workspace, SubtypeBeliefs, Stats] = Passes(model, votes)
         fits = [
             run(
                 data,
@@ -96,7 +96,7 @@ class EBCC(BayesAggregator):
             for stream in np.random.SeedSequence(self.seed).spawn(self.n_init)
         ]
         fit = best_of(fits)
-        return _solution(fit, data.posterior(fit.params), annotations)
+        return _learnt(fit, Under(model, fit.params), k)
 
     @staticmethod
     def fitted(result: Result) -> SubtypeTable | None:
@@ -121,7 +121,8 @@ class SubtypeModel:
         """Vote shares times a random share of the groups, a task's own: classes may be renamed without effect."""
         shares = by_votes(shard)
         groups = drawn(np.random.SeedSequence(0) if stream is None else stream, shard, self.group_prior.shape[1])
-        return subtype_stats(shard, (shares[:, :, None] * groups[:, None, :]).reshape(len(shares), -1))
+        states = shares.shape[1] * groups.shape[1]
+        return subtype_stats(shard, (shares[:, :, None] * groups[:, None, :]).reshape(len(shares), states))
 
     def accumulate(self, params: SubtypeBeliefs, shard: Workspace) -> tuple[Stats, float]:
         """E-step fused with its statistics."""
@@ -153,12 +154,23 @@ class SubtypeModel:
         )
 
 
-def _solution(fit: Fit[SubtypeBeliefs, Stats], posterior: F8, annotations: Annotations) -> Solution:
+@dataclass(frozen=True, eq=False)
+class ByClass:
+    """A judge of states, whose subtypes are summed up."""
+
+    judge: Judge
+
+    def __call__(self, space: Workspace) -> Judged:
+        """What is said of a part's classes."""
+        return Judged(_by_class(self.judge(space).posterior, space.shard.n_classes))
+
+
+def _learnt(fit: Fit[SubtypeBeliefs, Stats], judge: Judge, k: int) -> Learnt:
     """Subtypes summed up; the E-step's own tables are kept for `Result.infer`."""
-    beliefs, states, k = fit.params, posterior.shape[1], annotations.n_classes
-    counts = fit.stats.counts.reshape(*fit.stats.counts.shape[:2], k, states // k).sum(axis=3)
-    return Solution(
-        posterior=prior_where_silent(_by_class(posterior, k), annotations, beliefs.class_mean),
+    beliefs = fit.params
+    counts = fit.stats.counts.reshape(*fit.stats.counts.shape[:2], k, -1).sum(axis=3)
+    return Learnt(
+        judge=Believed(ByClass(judge), beliefs.class_mean),
         class_prior=beliefs.class_mean,
         confusion=np.ascontiguousarray(beliefs.confusion_mean.transpose(0, 2, 1)),
         counts=np.ascontiguousarray(counts.transpose(0, 2, 1)),
@@ -175,7 +187,7 @@ def _solution(fit: Fit[SubtypeBeliefs, Stats], posterior: F8, annotations: Annot
 
 def _by_class(states: F8, k: int) -> F8:
     """posterior[task, state] summed over subtypes."""
-    return np.asarray(states.reshape(len(states), k, -1).sum(axis=2))
+    return np.asarray(states.reshape(len(states), k, states.shape[1] // k).sum(axis=2))
 
 
 @dataclass(frozen=True, eq=False)

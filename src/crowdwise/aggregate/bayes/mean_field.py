@@ -19,13 +19,12 @@ import numpy.typing as npt
 
 from ...core.errors import ParameterError
 from ...core.rules import Proportions
-from ...kinds.classes.annotations import Annotations
 from ...maths.coins import even
 from ...maths.dirichlet import divergence, log_mean
-from ..base import Run, Solution
+from ..base import Learnt, Run, Spread
 from ..confusion.base import ConfusionAggregator, ConfusionModel
-from ..gold import Gold
-from .base import BayesModel, PriorCount, bayes_solution, diagonal_prior
+from ..spread import Shape
+from .base import BayesModel, PriorCount, bayes_learnt, diagonal_prior
 
 F8 = npt.NDArray[np.float64]
 
@@ -49,9 +48,9 @@ class MeanField(ConfusionAggregator):
     prior_off: PriorCount = 1.0
     class_prior: Annotated[tuple[float, ...], Proportions()] | None = None
 
-    def model(self, annotations: Annotations) -> ConfusionModel:
+    def model(self, shape: Shape) -> ConfusionModel:
         """Beliefs over workers only."""
-        k = annotations.n_classes
+        k = shape.n_classes
         given = np.full(k, 1 / k) if self.class_prior is None else np.asarray(self.class_prior, dtype=np.float64)
         if len(given) != k:
             raise ParameterError(f"class_prior has {len(given)} entries and the data have {k} classes")
@@ -60,9 +59,9 @@ class MeanField(ConfusionAggregator):
             return OneCoinBeliefs(np.array([self.prior_diagonal, self.prior_off]), given)
         return FixedClasses(diagonal_prior(k, self.prior_diagonal, self.prior_off), given)
 
-    def solve(self, annotations: Annotations, gold: Gold | None, run_: Run) -> Solution:
+    def learn(self, data: Spread, run_: Run) -> Learnt:
         """The highest ELBO over the starts."""
-        return bayes_solution(*self.search(annotations, gold, run_), annotations)
+        return bayes_learnt(*self.search(data, run_))
 
 
 class FixedClasses(BayesModel):

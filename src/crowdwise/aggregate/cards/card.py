@@ -13,7 +13,8 @@ class Card:
     say). `can`: "confusion" (gives confusion
     matrices), "monotone" (its objective never falls within a stage), "single" (keeps every label when each task has
     only one), "infer" (inferring its own tasks gives its own posterior: it judges a task by its workers alone), "prior"
-    (takes what earlier projects say of its workers), "shard" (its work can be split by tasks), "interval" (estimates
+    (takes what earlier projects say of its workers), "shard" (it works on parts of the tasks that
+    need not be in memory together), "interval" (estimates
     come with an interval). `takes`: the kind of answers that it is for.
     """
 

@@ -19,16 +19,17 @@ import numpy as np
 import numpy.typing as npt
 
 from ...core.params import Count, NonNegative
-from ...engine.drivers import Driver
 from ...engine.em import Fit, Passes, best_of, run
 from ...kinds.classes.annotations import Annotations
 from ...maths.em import plus
 from ...maths.kernels import Stats, Workspace, accumulate, e_step, stats_of
 from ...maths.logspace import log_sum, shares_in_place
-from ..base import Aggregator, Run, Solution
+from ..base import Aggregator, Learnt, Run, Spread, SpreadAggregator
 from ..gold import Gold
+from ..learnt import Judge, Under, Whole, judged
 from ..registry import method
-from .starts import Given, Mixed, Start, by_votes
+from ..spread import Shape
+from .starts import JudgedBy, Mixed, Start, by_votes
 
 F8 = npt.NDArray[np.float64]
 
@@ -107,7 +108,7 @@ class ConfusionModel:
 
 
 @dataclass(frozen=True, kw_only=True)
-class ConfusionAggregator(Aggregator):
+class ConfusionAggregator(SpreadAggregator):
     """EM over confusion matrices, from the vote shares and, with `n_init` > 1, from random starts as well."""
 
     max_iter: Count = 500
@@ -116,22 +117,22 @@ class ConfusionAggregator(Aggregator):
     accelerate: bool = False
 
     @abstractmethod
-    def model(self, annotations: Annotations) -> ConfusionModel:
+    def model(self, shape: Shape) -> ConfusionModel:
         """The model with its priors for data of this size."""
 
-    def solve(self, annotations: Annotations, gold: Gold | None, run_: Run) -> Solution:
+    def learn(self, data: Spread, run_: Run) -> Learnt:
         """The best of the runs from all starts."""
-        return solution(*self.search(annotations, gold, run_))
+        return learnt(*self.search(data, run_))
 
-    def search(self, annotations: Annotations, gold: Gold | None, run_: Run) -> tuple[Found, F8]:
-        """EM from every start; the highest objective wins, and the posterior under it is made."""
-        model = self.model(annotations).with_history(run_.prior)
-        data: Matrices = Passes(model, run_.spread(annotations, gold))
+    def search(self, data: Spread, run_: Run) -> tuple[Found, Under]:
+        """EM from every start; the highest objective wins, and judges by what it has found."""
+        model = self.model(data).with_history(run_.prior)
+        passes: Matrices = Passes(model, data)
         # Statistics first: the posteriors that they come from are then gone, before EM makes its own.
-        begin = [data.start(partial(model.start, at=start)) for start in self.starts(annotations, gold)]
+        begin = [passes.start(partial(model.start, at=start)) for start in self.starts(data)]
         fit = best_of(
             run(
-                data,
+                passes,
                 stats,
                 max_iter=self.max_iter,
                 tol=self.tol,
@@ -140,9 +141,9 @@ class ConfusionAggregator(Aggregator):
             )
             for stats in begin
         )
-        return fit, data.posterior(fit.params)
+        return fit, Under(model, fit.params)
 
-    def starts(self, annotations: Annotations, gold: Gold | None) -> list[Start]:  # noqa: ARG002
+    def starts(self, data: Spread) -> list[Start]:  # noqa: ARG002
         """Vote shares first, then mixtures of vote shares and noise, each from its own stream."""
         return [by_votes, *map(Mixed, np.random.SeedSequence(self.seed).spawn(self.n_init - 1))]
 
@@ -153,25 +154,29 @@ def vote_shares(annotations: Annotations, gold: Gold | None) -> F8:
     return start if gold is None else gold.clamp(start)
 
 
-def posterior_by(name: str, annotations: Annotations, gold: Gold | None, seed: int) -> F8:
+def told_by(name: str, data: Spread, seed: int) -> Start:
     """What another method says, as a start; that it need not have settled for."""
     own: Aggregator = method(name, seed=seed)
-    found = own.answer(annotations, gold, Run()).posterior
-    return found if gold is None else gold.clamp(found)
+    if isinstance(own, SpreadAggregator):
+        return JudgedBy(own.learn(data, Run()).judge)
+    return JudgedBy(Whole(own.answer(*data.at_once(name), Run())))
 
 
-def counted(driver: Driver[Workspace], posterior: F8) -> F8:
-    """counts[worker, observed, true] of a posterior of all tasks."""
-    own = Given(posterior)
-    return driver.sum(lambda shard: stats_of(shard, own(shard)), plus).counts
+def counted(data: Spread, judge: Judge) -> F8:
+    """counts[worker, observed, true] of what a judge says of all tasks."""
+    return data.sum(partial(_counts, judge), plus).counts
+
+
+def _counts(judge: Judge, shard: Workspace) -> Stats:
+    return stats_of(shard, judged(judge, shard, keep=True).posterior)
 
 
 def in_rounds(
-    fit: Found, posterior: F8, traces: list[F8], passes: int, settled: bool, extra: Mapping[str, Any]
-) -> Solution:
+    fit: Found, model: ConfusionModel, traces: list[F8], passes: int, settled: bool, extra: Mapping[str, Any]
+) -> Learnt:
     """The last fit of several rounds of EM under changing priors; each round's trace is a stage."""
     return replace(
-        solution(fit, posterior),
+        learnt(fit, Under(model, fit.params)),
         trace=np.concatenate(traces),
         stage=np.repeat(np.arange(len(traces)), [len(trace) for trace in traces]),
         n_iter=passes,
@@ -180,10 +185,10 @@ def in_rounds(
     )
 
 
-def solution(fit: Found, posterior: F8) -> Solution:
+def learnt(fit: Found, judge: Judge) -> Learnt:
     """A fit in the public orientation [worker, true, observed]."""
-    return Solution(
-        posterior=posterior,
+    return Learnt(
+        judge=judge,
         class_prior=fit.params.class_prior,
         confusion=np.ascontiguousarray(fit.params.theta.transpose(0, 2, 1)),
         counts=np.ascontiguousarray(fit.stats.counts.transpose(0, 2, 1)),

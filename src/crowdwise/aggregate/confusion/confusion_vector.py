@@ -16,7 +16,7 @@ import numpy as np
 import numpy.typing as npt
 
 from ...core.params import NonNegative, Positive
-from ...kinds.classes.annotations import Annotations
+from ..spread import Shape
 from .base import ConfusionAggregator, ConfusionModel
 from .one_coin import coin_density, coin_matrix
 
@@ -36,7 +36,7 @@ class ConfusionVector(ConfusionAggregator):
     smoothing: Positive = 1.0
     prior_class: NonNegative = 0.0
 
-    def model(self, annotations: Annotations) -> ConfusionModel:  # noqa: ARG002
+    def model(self, shape: Shape) -> ConfusionModel:  # noqa: ARG002
         """One probability per worker and class."""
         return _Vector(np.full((1, 1), float(self.smoothing)), self.prior_class)
 

@@ -16,11 +16,10 @@ import numpy as np
 import numpy.typing as npt
 
 from ...core.params import MethodName, NonNegative
-from ...kinds.classes.annotations import Annotations
-from ..gold import Gold
 from ..registry import card
-from .base import ConfusionAggregator, ConfusionModel, posterior_by
-from .starts import Given, Start
+from ..spread import Shape, Spread
+from .base import ConfusionAggregator, ConfusionModel, told_by
+from .starts import Start
 
 F8 = npt.NDArray[np.float64]
 
@@ -51,17 +50,17 @@ class DawidSkene(ConfusionAggregator):
         super().__post_init__()
         card(self.init)
 
-    def starts(self, annotations: Annotations, gold: Gold | None) -> list[Start]:
+    def starts(self, data: Spread) -> list[Start]:
         """Vote shares, random mixtures, and what `init` says."""
-        found = super().starts(annotations, gold)
+        found = super().starts(data)
         if self.init == "majority_vote":
             return found
-        return [*found, Given(posterior_by(self.init, annotations, gold, self.seed))]
+        return [*found, told_by(self.init, data, self.seed)]
 
-    def model(self, annotations: Annotations) -> ConfusionModel:
+    def model(self, shape: Shape) -> ConfusionModel:
         """Pseudo-counts off and on the diagonal."""
         diagonal = self.smoothing if self.smoothing_diagonal is None else self.smoothing_diagonal
-        prior = np.full((annotations.n_classes, annotations.n_classes), float(self.smoothing))
+        prior = np.full((shape.n_classes, shape.n_classes), float(self.smoothing))
         np.fill_diagonal(prior, diagonal)
         kind = ConfusionModel if prior.min() > 0 else MaximumLikelihood
         return kind(prior, self.prior_class)

@@ -26,12 +26,14 @@ import numpy.typing as npt
 from ...core.params import Count, NonNegative, Positive, PositiveShare, Share
 from ...core.rules import Above
 from ...engine.em import Passes, run
+from ...engine.sources import Known
 from ...kinds.classes.annotations import Annotations
 from ...maths.coins import coins
 from ...maths.dirichlet import best_strength, update_mean
 from ...maths.kernels import Stats
-from ..base import Aggregator, Run, Solution
-from ..gold import Gold
+from ..base import Learnt, Run, Spread, SpreadAggregator
+from ..learnt import After
+from ..spread import with_rows
 from .base import ConfusionModel, Matrices, in_rounds
 
 F8 = npt.NDArray[np.float64]
@@ -41,7 +43,7 @@ PASSES = 5
 
 
 @dataclass(frozen=True, kw_only=True)
-class Hierarchical(Aggregator):
+class Hierarchical(SpreadAggregator):
     """Ends when no posterior moves by more than `tol` in a round, or after `max_iter` passes.
 
     `prior_accuracy` (0..1) and `prior_strength` (labels per class) say what is believed of the crowd before the
@@ -62,18 +64,20 @@ class Hierarchical(Aggregator):
     strength_max: Annotated[float, Above(0.1)] = 100.0
     dependence: Share = 0.0
 
-    def solve(self, annotations: Annotations, gold: Gold | None, run_: Run) -> Solution:
+    def learn(self, votes: Spread, run_: Run) -> Learnt:
         """Rounds of EM, each under the prior that the last round's counts call for."""
-        annotations = effective(annotations, self.dependence)
-        crowd = Crowd.start(annotations.n_classes, self)
-        data: Matrices = Passes(crowd.model(self.prior_class), run_.spread(annotations, gold))
+        tempered = Effective(self.dependence)
+        crowd = Crowd.start(votes.n_classes, self)
+        model = crowd.model(self.prior_class)
+        data: Matrices = Passes(model, votes.through(tempered) if self.dependence else votes)
         stats, before = data.start(), None
         traces: list[F8] = []
         passes, settled = 0, False
         while passes < self.max_iter and not settled:
             known = stats if run_.prior is None else Stats(stats.counts + run_.prior, stats.mass)
             crowd = crowd.learn(known, self.strength_max)
-            data = data.under(crowd.model(self.prior_class).with_history(run_.prior))
+            model = crowd.model(self.prior_class).with_history(run_.prior)
+            data = data.under(model)
             fit = run(data, stats, max_iter=min(PASSES, self.max_iter - passes), tol=0.0)
             settled = data.moved(before, fit.params) <= self.tol
             before, stats = fit.params, fit.stats
@@ -82,17 +86,22 @@ class Hierarchical(Aggregator):
             if run_.callback is not None:
                 run_.callback(passes, fit.objective)
         extra = {"strength": crowd.strength, "crowd": crowd.mean.T.copy()}
-        return in_rounds(fit, data.posterior(fit.params), traces, passes, settled, extra)
+        found = in_rounds(fit, model, traces, passes, settled, extra)
+        return replace(found, judge=After(tempered, found.judge)) if self.dependence else found
 
 
-def effective(annotations: Annotations, dependence: float) -> Annotations:
+@dataclass(frozen=True)
+class Effective:
     """The annotations, those of each task weighed as their effective number."""
-    if dependence == 0:
-        return annotations
-    n = np.bincount(annotations.task, weights=annotations.weight, minlength=annotations.n_tasks)
-    each = 1 / (1 + np.maximum(n - 1, 0) * dependence)
-    own = 1.0 if annotations.weight is None else annotations.weight
-    return replace(annotations, weight=own * each[annotations.task])
+
+    dependence: float
+
+    def __call__(self, part: Annotations, known: Known | None) -> tuple[Annotations, Known | None]:
+        """A part of them."""
+        n = np.bincount(part.task, weights=part.weight, minlength=part.n_tasks)
+        each = 1 / (1 + np.maximum(n - 1, 0) * self.dependence)
+        own = 1.0 if part.weight is None else part.weight
+        return with_rows(part, weight=own * each[part.task]), known
 
 
 @dataclass(frozen=True)

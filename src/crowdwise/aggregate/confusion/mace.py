@@ -19,10 +19,10 @@ import numpy.typing as npt
 
 from ...core.params import Count, NonNegative, Positive
 from ...engine.em import Fit, Passes, run
-from ...kinds.classes.annotations import Annotations
 from ...maths.kernels import Stats, Workspace
-from ..base import Aggregator, Run, Solution
-from ..gold import Gold
+from ..base import Learnt, Run, Spread, SpreadAggregator
+from ..learnt import Under
+from ..spread import Shape
 from .base import counted
 from .mace_model import Beliefs, Mode, Worker
 from .starts import Start, Weighed, by_votes
@@ -34,7 +34,7 @@ PILOT = 20
 
 
 @dataclass(frozen=True, kw_only=True)
-class MACE(Aggregator):
+class MACE(SpreadAggregator):
     """The mode under `smoothing` / K pseudo-counts (> 0, usually 0.01 to 1), or, with `variational`, beliefs
     Beta(`prior_know`, `prior_know`) on knowing and Dir(`prior_habit`) on the habits (Hovy's defaults 0.5 and 10).
 
@@ -53,15 +53,15 @@ class MACE(Aggregator):
     max_iter: Count = 500
     tol: NonNegative = 1e-8
 
-    def solve(self, annotations: Annotations, gold: Gold | None, run_: Run) -> Solution:
+    def learn(self, votes: Spread, run_: Run) -> Learnt:
         """A few passes from every start, then the best of them to the end."""
         if self.variational:
             model: Mode = Beliefs(self.prior_know, self.prior_habit)
         else:
-            model = Mode(self.smoothing / annotations.n_classes, self.smoothing / annotations.n_classes)
-        data: Passes[Workspace, Worker, Stats] = Passes(model, run_.spread(annotations, gold))
+            model = Mode(self.smoothing / votes.n_classes, self.smoothing / votes.n_classes)
+        data: Passes[Workspace, Worker, Stats] = Passes(model, votes)
         pilot = min(PILOT, self.max_iter)
-        begin = [data.start(partial(model.start, at=at)) for at in self.starts(annotations)]
+        begin = [data.start(partial(model.start, at=at)) for at in self.starts(votes)]
         fits = [run(data, stats, max_iter=pilot, tol=self.tol) for stats in begin]
         fit = best_start(fits)
         trace = fit.trace
@@ -69,11 +69,11 @@ class MACE(Aggregator):
             fit = run(data, fit.stats, max_iter=self.max_iter - pilot, tol=self.tol, callback=run_.callback)
             trace = np.concatenate([trace, fit.trace])
         worker = model.mean(fit.stats)
-        posterior = data.posterior(fit.params)
-        counts = counted(data.driver, posterior)
-        return Solution(
-            posterior=posterior,
-            class_prior=np.full(annotations.n_classes, 1 / annotations.n_classes),
+        judge = Under(model, fit.params)
+        counts = counted(votes, judge)
+        return Learnt(
+            judge=judge,
+            class_prior=np.full(votes.n_classes, 1 / votes.n_classes),
             confusion=np.ascontiguousarray(worker.table().transpose(0, 2, 1)),
             counts=np.ascontiguousarray(counts.transpose(0, 2, 1)),
             trace=trace,
@@ -86,10 +86,10 @@ class MACE(Aggregator):
             },
         )
 
-    def starts(self, annotations: Annotations) -> list[Start]:
+    def starts(self, shape: Shape) -> list[Start]:
         """Vote shares, then votes under random weights of the workers: new starts that favour no class."""
         streams = map(np.random.default_rng, np.random.SeedSequence(self.seed).spawn(self.n_init - 1))
-        return [by_votes, *(Weighed(rng.exponential(size=annotations.n_workers)) for rng in streams)]
+        return [by_votes, *(Weighed(rng.exponential(size=shape.n_workers)) for rng in streams)]
 
 
 def best_start(fits: list[Fit[Worker, Stats]]) -> Fit[Worker, Stats]:

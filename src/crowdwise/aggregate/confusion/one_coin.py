@@ -16,8 +16,8 @@ import numpy as np
 import numpy.typing as npt
 
 from ...core.params import NonNegative, Positive
-from ...kinds.classes.annotations import Annotations
 from ...maths.coins import even
+from ..spread import Shape
 from .base import ConfusionAggregator, ConfusionModel
 
 F8 = npt.NDArray[np.float64]
@@ -37,7 +37,7 @@ class OneCoin(ConfusionAggregator):
     smoothing: Positive = 0.5
     prior_class: NonNegative = 0.0
 
-    def model(self, annotations: Annotations) -> ConfusionModel:  # noqa: ARG002
+    def model(self, shape: Shape) -> ConfusionModel:  # noqa: ARG002
         """One probability per worker."""
         return CoinModel(np.full((1, 1), float(self.smoothing)), self.prior_class)
 

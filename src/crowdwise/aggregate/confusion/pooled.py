@@ -15,7 +15,7 @@ import numpy as np
 import numpy.typing as npt
 
 from ...core.params import NonNegative, Positive
-from ...kinds.classes.annotations import Annotations
+from ..spread import Shape
 from .base import ConfusionAggregator, ConfusionModel
 
 F8 = npt.NDArray[np.float64]
@@ -34,9 +34,9 @@ class Pooled(ConfusionAggregator):
     smoothing: Positive = 0.01
     prior_class: NonNegative = 0.0
 
-    def model(self, annotations: Annotations) -> ConfusionModel:
+    def model(self, shape: Shape) -> ConfusionModel:
         """One matrix, the same pseudo-count everywhere."""
-        return _Pool(np.full((annotations.n_classes,) * 2, float(self.smoothing)), self.prior_class)
+        return _Pool(np.full((shape.n_classes,) * 2, float(self.smoothing)), self.prior_class)
 
 
 class _Pool(ConfusionModel):

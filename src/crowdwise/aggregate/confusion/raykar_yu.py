@@ -20,10 +20,8 @@ import numpy.typing as npt
 
 from ...core.params import Count, NonNegative, Positive
 from ...engine.em import Passes, run
-from ...kinds.classes.annotations import Annotations
 from ...maths.dirichlet import log_rows
-from ..base import Aggregator, Run, Solution
-from ..gold import Gold
+from ..base import Learnt, Run, Spread, SpreadAggregator
 from .base import ConfusionModel, Matrices, in_rounds
 
 F8 = npt.NDArray[np.float64]
@@ -37,7 +35,7 @@ ROUNDS = 15
 
 
 @dataclass(frozen=True, kw_only=True)
-class RaykarYu(Aggregator):
+class RaykarYu(SpreadAggregator):
     """`smoothing` (> 0, 0.01 to 1) pseudo-counts in every cell, `prior_class` in every class; `margin` (>= 0, nats) is
     how much evidence against rows of their own a spammer must have given.
 
@@ -56,17 +54,18 @@ class RaykarYu(Aggregator):
     max_iter: Count = 500
     tol: NonNegative = 1e-3
 
-    def solve(self, annotations: Annotations, gold: Gold | None, run_: Run) -> Solution:
+    def learn(self, votes: Spread, run_: Run) -> Learnt:
         """Rounds of EM, each under the strengths that the last round's counts call for, until no posterior moves."""
-        m, k = annotations.n_workers, annotations.n_classes
+        m, k = votes.n_workers, votes.n_classes
         prior = np.full((m, k, 1), float(self.smoothing))
         model = Shrunk(prior, np.zeros(m, dtype=bool), self.prior_class)
-        data: Matrices = Passes(model, run_.spread(annotations, gold))
+        data: Matrices = Passes(model, votes)
         stats, before = data.start(), None
         strength = np.zeros(m)
         traces: list[F8] = []
         passes, settled = 0, False
         while passes < self.max_iter and not settled:
+            used = model
             fit = run(data.under(model), stats, max_iter=min(PASSES, self.max_iter - passes), tol=0.0)
             moved = data.moved(before, fit.params)
             settled = len(traces) > 1 and moved <= self.tol
@@ -80,8 +79,7 @@ class RaykarYu(Aggregator):
                 own = stats.counts.sum(axis=2) + self.smoothing
                 own /= own.sum(axis=1, keepdims=True)
                 model = Shrunk((self.smoothing + strength[:, None] * own)[:, :, None], spammer, self.prior_class)
-        posterior = data.posterior(fit.params)
-        return in_rounds(fit, posterior, traces, passes, settled, {"strength": strength, "spammer": model.spammer})
+        return in_rounds(fit, used, traces, passes, settled, {"strength": strength, "spammer": model.spammer})
 
 
 class Shrunk(ConfusionModel):

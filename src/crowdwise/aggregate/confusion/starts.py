@@ -11,10 +11,10 @@ from dataclasses import dataclass
 import numpy as np
 import numpy.typing as npt
 
-from ...engine.em import Promise
 from ...maths.kernels import Workspace
 from ...maths.logspace import normalise_rows, shares, shares_in_place
-from ..gold import Gold
+from ..learnt import Judge
+from ..spread import clamped
 from ..voting.base import scores
 
 F8 = npt.NDArray[np.float64]
@@ -36,9 +36,18 @@ class Given:
 
     def __call__(self, space: Workspace) -> F8:
         """The shard's part of it."""
-        if isinstance(self.posterior, Promise):
-            return self.posterior.job(space)
         return self.posterior[space.first : space.first + space.shard.n_tasks]
+
+
+@dataclass(frozen=True, eq=False)
+class JudgedBy:
+    """What another method has learnt says of the tasks."""
+
+    judge: Judge
+
+    def __call__(self, space: Workspace) -> F8:
+        """Its posterior, with certainty on gold."""
+        return clamped(space, self.judge(space).posterior)
 
 
 @dataclass(frozen=True, eq=False)
@@ -73,11 +82,6 @@ class Reliable:
     def __call__(self, space: Workspace) -> F8:
         """The posterior of a shard."""
         return clamped(space, normalise_rows(float(np.log(self.odds)) * space.shard.count_votes())[0])
-
-
-def clamped(space: Workspace, posterior: F8) -> F8:
-    """The posterior with certainty where the truth is known."""
-    return posterior if space.gold is None else Gold(space.gold, posterior.shape[1]).clamp(posterior)
 
 
 def drawn(stream: np.random.SeedSequence, space: Workspace, k: int) -> F8:

@@ -17,8 +17,7 @@ import numpy.typing as npt
 
 from ...core.params import Positive
 from ...core.rules import Above, Below
-from ...kinds.classes.annotations import Annotations
-from ..gold import Gold
+from ..spread import Shape, Spread
 from .base import ConfusionAggregator, ConfusionModel
 from .one_coin import CoinModel
 from .starts import Reliable, Start
@@ -40,14 +39,14 @@ class ZenCrowd(ConfusionAggregator):
     smoothing: Positive = 0.01
     start: Annotated[float, Above(0), Below(1)] = 0.8
 
-    def model(self, annotations: Annotations) -> ConfusionModel:  # noqa: ARG002
+    def model(self, shape: Shape) -> ConfusionModel:  # noqa: ARG002
         """One probability per worker, no class prior to learn."""
         return _Even(np.full((1, 1), float(self.smoothing)), 0.0)
 
-    def starts(self, annotations: Annotations, gold: Gold | None) -> list[Start]:
+    def starts(self, data: Spread) -> list[Start]:
         """The E-step at equal reliabilities first, then what all confusion methods restart from."""
-        odds = self.start * max(annotations.n_classes - 1, 1) / (1 - self.start)
-        return [Reliable(odds), *super().starts(annotations, gold)[1:]]
+        odds = self.start * max(data.n_classes - 1, 1) / (1 - self.start)
+        return [Reliable(odds), *super().starts(data)[1:]]
 
 
 class _Even(CoinModel):

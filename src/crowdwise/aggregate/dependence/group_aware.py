@@ -26,9 +26,9 @@ from ...core.vocabulary import as_series, lookup, quote
 from ...engine.em import Passes, run
 from ...kinds.classes.annotations import Annotations
 from ...maths.kernels import Workspace
-from ..base import Aggregator, Run, Solution
+from ..base import Learnt, Run, Spread, SpreadAggregator
 from ..confusion.base import counted
-from ..gold import Gold
+from ..learnt import Under
 from ..models import ClassModel
 from .find_groups import find_groups
 from .group_model import GroupModel, GroupParams, GroupStats
@@ -38,7 +38,7 @@ I8 = npt.NDArray[np.int64]
 
 
 @dataclass(frozen=True, kw_only=True)
-class GroupAware(Aggregator):
+class GroupAware(SpreadAggregator):
     """`groups` lists the workers of each group, (("ann", "bob"), ("eve", "dan")) or "ann,bob;eve,dan", all others
     being alone; None looks for groups at the false-discovery `level` (0..1) among pairs whose agreement exceeds the
     fit by `excess` (0..1).
@@ -69,22 +69,23 @@ class GroupAware(Aggregator):
                 raise ParameterError(f"groups must list the workers of each group, got {self.groups!r}")
             object.__setattr__(self, "groups", tuple(tuple(members) for members in given))
 
-    def solve(self, annotations: Annotations, gold: Gold | None, run_: Run) -> Solution:
-        """Find the groups, unless given; then EM from a vote in which each group has one voice."""
-        k = annotations.n_classes
+    def learn(self, votes: Spread, run_: Run) -> Learnt:
+        """Find the groups, unless given, in all votes at once; then EM from a vote in which each group has one
+        voice."""
+        k = votes.n_classes
         if self.groups is None:
-            group = find_groups(annotations, self.level, self.excess)
+            group = find_groups(votes.at_once("group_aware without groups=")[0], self.level, self.excess)
         else:
             assert not isinstance(self.groups, str)  # __post_init__ has taken it apart
-            group = given_groups(self.groups, annotations)
+            group = given_groups(self.groups, votes.workers)
         model = GroupModel(group, k, self.smoothing, self.prior_class)
-        data: Passes[Workspace, GroupParams, GroupStats] = Passes(model, run_.spread(annotations, gold))
+        data: Passes[Workspace, GroupParams, GroupStats] = Passes(model, votes)
         fit = run(data, data.start(), max_iter=self.max_iter, tol=self.tol, callback=run_.callback)
-        params, posterior = fit.params, data.posterior(fit.params)
-        counts = counted(data.driver, posterior)
+        params, judge = fit.params, Under(model, fit.params)
+        counts = counted(votes, judge)
         tied = np.where(model.many[:, None, None], params.between, np.eye(k))
-        return Solution(
-            posterior=posterior,
+        return Learnt(
+            judge=judge,
             class_prior=params.class_prior,
             confusion=np.einsum("wkc,wlc->wkl", tied[group], params.within),
             counts=np.ascontiguousarray(counts.transpose(0, 2, 1)),
@@ -103,13 +104,13 @@ class GroupAware(Aggregator):
         return GroupVoices(result, own["group"], own["between"], own["within"])
 
 
-def given_groups(groups: Iterable[Iterable[Any]], annotations: Annotations) -> I8:
+def given_groups(groups: Iterable[Iterable[Any]], workers: pl.Series) -> I8:
     """Group number of each worker; those not named are alone."""
-    group = np.arange(annotations.n_workers)
-    seen = np.zeros(annotations.n_workers, dtype=bool)
+    group = np.arange(len(workers))
+    seen = np.zeros(len(workers), dtype=bool)
     for members in groups:
-        names = as_series(list(members), "worker").cast(annotations.workers.dtype, strict=False)
-        codes, known = lookup(annotations.workers, names)
+        names = as_series(list(members), "worker").cast(workers.dtype, strict=False)
+        codes, known = lookup(workers, names)
         if not known.all():
             raise ParameterError(f"groups name workers without annotations: {quote(names.filter(pl.Series(~known)))}")
         if seen[codes].any() or len(np.unique(codes)) < len(codes):

@@ -18,7 +18,7 @@ from ...maths.logspace import normalise_rows, segment_sum, shares
 from ...maths.order import offsets
 from ...maths.rows import LabelRows
 from ...maths.ties import tie_shares
-from ..confusion.starts import clamped
+from ..spread import clamped
 
 F8 = npt.NDArray[np.float64]
 I8 = npt.NDArray[np.int64]

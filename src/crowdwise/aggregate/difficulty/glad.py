@@ -24,10 +24,11 @@ from ...core.rules import Between
 from ...core.vocabulary import lookup
 from ...engine.ascent import Point, climb
 from ...kinds.classes.annotations import Annotations
-from ...maths.ability import ability_pass
-from ..base import Aggregator, Run, Solution
+from ...maths.ability import COMPILED_FROM, ability_pass
+from ...maths.kernels import Workspace
+from ..base import Learnt, Run, Spread, SpreadAggregator
 from ..confusion.one_coin import coin_matrix
-from ..gold import Gold
+from ..learnt import Judged
 from ..models import ClassModel
 
 F8 = npt.NDArray[np.float64]
@@ -37,7 +38,7 @@ EASINESS = 5.0
 
 
 @dataclass(frozen=True, kw_only=True)
-class GLAD(Aggregator):
+class GLAD(SpreadAggregator):
     """`prior_ability` and `prior_easiness` are the means of the priors, `prior_sd` (> 0) their common spread.
 
     `result.difficulty` is that of each task, `result.extra["ability"]` that of each worker.
@@ -56,33 +57,32 @@ class GLAD(Aggregator):
     max_iter: Count = 500
     tol: NonNegative = 1e-8
 
-    def solve(self, annotations: Annotations, gold: Gold | None, run: Run) -> Solution:
-        """Climb the marginal log posterior from the prior means."""
-        m, n, k = annotations.n_workers, annotations.n_tasks, annotations.n_classes
-        known = None if gold is None else gold.label
+    def learn(self, data: Spread, run: Run) -> Learnt:
+        """Climb the marginal log posterior from the prior means; parts get the easiness of their own tasks."""
+        m, n, k = data.n_workers, data.n_tasks, data.n_classes
+        compiled = len(data) >= COMPILED_FROM
         mean = np.concatenate([np.full(m, self.prior_ability), np.full(n, self.prior_easiness)])
 
         def objective(x: F8) -> Point:
-            slope = ability_pass(annotations, x[:m], np.clip(x[m:], -EASINESS, EASINESS), known)
+            at = Eased(x[:m], np.clip(x[m:], -EASINESS, EASINESS), compiled)
+            slope = data.sum(at.slope, Slopes.joined)
             off = (x - mean) / self.prior_sd**2
             return Point(
                 slope.log_likelihood - float(off @ (x - mean)) / 2,
-                np.concatenate([slope.ability, slope.easiness]) - off,
-                np.concatenate([slope.ability_bend, slope.easiness_bend]) + self.prior_sd**-2,
+                np.concatenate([slope.ability, *slope.easiness]) - off,
+                np.concatenate([slope.ability_bend, *slope.easiness_bend]) + self.prior_sd**-2,
             )
 
         found = climb(objective, mean, max_iter=self.max_iter, tol=self.tol, callback=run.callback)
         ability, easiness = found.x[:m], np.clip(found.x[m:], -EASINESS, EASINESS)
-        posterior = ability_pass(annotations, ability, easiness, known).posterior
-        return Solution(
-            posterior=posterior,
+        return Learnt(
+            judge=Eased(ability, easiness, compiled),
             class_prior=np.full(k, 1 / k),
             confusion=_on_average(ability, easiness, k),
-            difficulty=np.exp(-easiness),
             trace=found.trace,
             n_iter=found.n_iter,
             converged=found.converged,
-            extra={"ability": ability, "easiness": easiness, "prior_easiness": self.prior_easiness},
+            extra={"ability": ability, "prior_easiness": self.prior_easiness},
         )
 
     def silent(self) -> Mapping[str, float]:
@@ -96,6 +96,51 @@ class GLAD(Aggregator):
         if "ability" not in own:
             return None
         return AbilityModel(result, own["ability"], own["easiness"], own["prior_easiness"])
+
+
+@dataclass(frozen=True)
+class Slopes:
+    """What a pass over some parts gives: sums over workers' labels, and the slopes of each part's own tasks."""
+
+    log_likelihood: float
+    ability: F8
+    ability_bend: F8
+    easiness: list[F8]
+    easiness_bend: list[F8]
+
+    @staticmethod
+    def joined(a: Slopes, b: Slopes) -> Slopes:
+        """Of the parts of both."""
+        return Slopes(
+            a.log_likelihood + b.log_likelihood,
+            a.ability + b.ability,
+            a.ability_bend + b.ability_bend,
+            a.easiness + b.easiness,
+            a.easiness_bend + b.easiness_bend,
+        )
+
+
+@dataclass(frozen=True, eq=False)
+class Eased:
+    """ability[worker] and easiness[task] of all tasks, of which a part takes its own."""
+
+    ability: F8
+    easiness: F8
+    compiled: bool
+
+    def __call__(self, space: Workspace) -> Judged:
+        """Posterior, difficulty and easiness of a part's tasks."""
+        own = self._own(space)
+        found = ability_pass(space.shard, self.ability, own, space.gold, self.compiled)
+        return Judged(found.posterior, np.exp(-own), {"easiness": own})
+
+    def slope(self, space: Workspace) -> Slopes:
+        """The slopes at a part's labels."""
+        found = ability_pass(space.shard, self.ability, self._own(space), space.gold, self.compiled)
+        return Slopes(found.log_likelihood, found.ability, found.ability_bend, [found.easiness], [found.easiness_bend])
+
+    def _own(self, space: Workspace) -> F8:
+        return self.easiness[space.first : space.first + space.shard.n_tasks]
 
 
 def _on_average(ability: F8, easiness: F8, k: int) -> F8:

@@ -34,16 +34,16 @@ import numpy.typing as npt
 
 from ...core.errors import ParameterError
 from ...core.params import MethodName, MethodNames, NonNegative, Share
+from ...core.result import Course
 from ...engine.selection import held_out, splits
 from ...kinds.classes.annotations import Annotations
 from ...maths.kernels import many_fits
-from ...maths.logspace import shares
-from ...maths.ties import tie_shares
 from .. import registry
-from ..base import Aggregator, Run, Solution
+from ..base import Aggregator, Learnt, Run, Solution, Spread, SpreadAggregator
 from ..cost import too_thin, worthwhile
 from ..gold import Gold
-from .confidence import shipped
+from ..learnt import Whole
+from .pool import Pool, expectation, leaning
 
 F8 = npt.NDArray[np.float64]
 
@@ -60,13 +60,10 @@ VARIANTS: dict[str, tuple[str, dict[str, Any]]] = {
 MEMBERS = ("majority_vote", "wawa", EARLY, "mace_once", TEMPERED)
 # Few held-out annotations say little: they speak for a tenth of their number at most.
 SHARE = 0.1
-# Entropy of the classes, as a share of an even one's: of the votes, above which nothing is uneven; of the model's class
-# prior, where it begins to take over and where it has.
-EVEN_VOTES, BEGINS, ENDS = 0.95, 0.75, 0.65
 
 
 @dataclass(frozen=True, kw_only=True)
-class Committee(Aggregator):
+class Committee(SpreadAggregator):
     """`members` are registry names or variants of them ("one_coin_even": classes equally likely).
 
     `model` is the one that takes over where classes are uneven. `calibrated` reads the confidence off the shipped
@@ -95,106 +92,69 @@ class Committee(Aggregator):
         for member in (*self.members, self.model):
             variant(member, self.seed)
 
-    def solve(self, annotations: Annotations, gold: Gold | None, run: Run) -> Solution:
+    def learn(self, data: Spread, run: Run) -> Learnt:
         """Ask every member and the model, average, and let the best of them speak of the workers."""
-        seated = worthwhile(self._seated(annotations, gold, run), annotations, plain_name)
+        data = data.for_many()
+        seated = worthwhile(self._seated(data, run), data, plain_name)
         with many_fits():
-            weight = self._weights(seated, annotations, gold, run)
-            asked = seated if too_thin(annotations) else dict.fromkeys((*seated, self.model))
-            found = {m: ask(m, self.seed, gold, run, annotations) for m in asked}
-        pool, lean = np.zeros((annotations.n_tasks, annotations.n_classes)), 0.0
-        for member in seated:
-            pool += weight[member] * found[member].posterior
-        if self.model in found:
-            model = found[self.model].posterior
-            lean = leaning(annotations, model)
-            pool = (1 - lean) * pool + lean * model
-        posterior = shipped().believed(pool, heard(annotations)) if self.calibrated else doubted(pool, self.doubt)
-        if gold is not None:
-            posterior = gold.clamp(posterior)
-        won = tie_shares(pool)
+            weight = self._weights(seated, data, run)
+            asked = seated if too_thin(data) else dict.fromkeys((*seated, self.model))
+            found = {m: learn_of(m, self.seed, data, run) for m in asked}
+        pool = Pool(
+            {m: one.judge for m, one in found.items()},
+            weight,
+            self.model if self.model in found else None,
+            doubt=None if self.calibrated else self.doubt,
+        )
+        pool = replace(pool, lean=leaning(data, pool))
+        tally = pool.tallied(data)
         # Rounded: members that agree equally often must not be told apart by the order of a sum.
-        agrees = {m: round(float((tie_shares(s.posterior) * won).sum(axis=1).mean()), 9) for m, s in found.items()}
+        agrees = {m: round(float(n) / data.n_tasks, 9) for m, n in zip(found, tally.agrees, strict=True)}
         # The average is softer than any member, so workers judged by it would look worse than they are. One member
         # speaks of them (neither the early nor the tempered one, for whom all are more alike than they are); how far
         # early matrices would judge them otherwise goes into the intervals.
         able = [m for m in found if found[m].confusion is not None and m not in (EARLY, TEMPERED)]
         speaker = max(able, key=agrees.__getitem__, default=None)
         spoken = None if speaker is None else found[speaker]
-        views = {m: s.posterior for m, s in found.items() if s.confusion is not None and m in (speaker, EARLY)}
-        return Solution(
-            posterior=posterior,
-            class_prior=posterior.mean(axis=0),
+        views = [m for m, one in found.items() if one.confusion is not None and m in (speaker, EARLY)]
+        pool = replace(pool, views=tuple(m for m in dict.fromkeys((speaker, *views)) if m is not None))
+        return Learnt(
+            judge=pool,
+            views=len(pool.views),
+            class_prior=tally.mass / data.n_tasks,
             confusion=None if spoken is None else spoken.confusion,
             counts=None if spoken is None else spoken.counts,
-            workers_posteriors=tuple(views[m] for m in dict.fromkeys((speaker, *views)) if m is not None),
-            n_iter=sum(s.n_iter for s in found.values()),
+            n_iter=sum(one.n_iter for one in found.values()),
             extra={
                 "weight": weight,
-                "lean": lean,
+                "lean": pool.lean,
                 "agreement": agrees,
                 "speaker": speaker,
-                "unsettled": [m for m, s in found.items() if not s.converged and m not in VARIANTS],
-                **(expectation(posterior, gold) if self.calibrated else {}),
+                "unsettled": [m for m, one in found.items() if not one.converged and m not in VARIANTS],
+                **(expectation(tally) if self.calibrated else {}),
             },
         )
 
-    def _seated(self, annotations: Annotations, gold: Gold | None, run: Run) -> list[str]:
+    def _seated(self, data: Spread, run: Run) -> list[str]:
         """Who sits: with one label per task those who keep it, with a prior those who can use it."""
         if run.prior is not None and run.prior.any():
             seated = [m for m in self.members if can(m, "prior")]
             if not seated:
                 raise ParameterError(f"none of the members can use prior=, got {', '.join(self.members)}")
             return seated
-        if annotations.single_label and gold is None:
+        if data.single_label and not data.told:
             return [m for m in self.members if can(m, "single")] or ["majority_vote"]
         return list(self.members)
 
-    def _weights(self, seated: list[str], annotations: Annotations, gold: Gold | None, run: Run) -> dict[str, float]:
+    def _weights(self, seated: list[str], data: Spread, run: Run) -> dict[str, float]:
         """A member's weight by how it predicts one held-out fold; equal where there is nothing to predict."""
         score, heard = np.zeros(len(seated)), 0.0
-        if self.evidence > 0 and len(seated) > 1 and not too_thin(annotations) and splits(annotations, enough=1):
-            found = [
-                held_out(partial(ask, m, self.seed, gold, run), annotations, seed=self.seed, enough=1) for m in seated
-            ]
+        votes, gold = data.at_once("committee with evidence above 0") if self.evidence > 0 else (None, None)
+        if votes is not None and len(seated) > 1 and not too_thin(votes) and splits(votes, enough=1):
+            found = [held_out(partial(ask, m, self.seed, gold, run), votes, seed=self.seed, enough=1) for m in seated]
             score, heard = np.array([f.score for f in found]), float(found[0].weight.sum())
         weight = np.exp(min(self.evidence, SHARE * heard) * (score - score.max()))
         return dict(zip(seated, (weight / weight.sum()).tolist(), strict=True))
-
-
-def leaning(annotations: Annotations, model: F8) -> float:
-    """How far the classes are uneven, 0 to 1, by the votes and by the model's posterior together."""
-    k = annotations.n_classes
-    if k < 2 or evenness(shares(annotations.votes).mean(axis=0)) > EVEN_VOTES:
-        return 0.0
-    return float(np.clip((BEGINS - evenness(model.mean(axis=0))) / (BEGINS - ENDS), 0, 1))
-
-
-def evenness(share: F8) -> float:
-    """Entropy as a share of an even distribution's."""
-    p = share[share > 0]
-    return float(-(p * np.log(p)).sum() / np.log(len(share)))
-
-
-def heard(annotations: Annotations) -> F8:
-    """How many labels, by their weight, each task has."""
-    return (
-        annotations.labels_per_task.astype(np.float64) if annotations.weight is None else annotations.votes.sum(axis=1)
-    )
-
-
-def expectation(posterior: F8, gold: Gold | None) -> dict[str, Any]:
-    """How many of the labels are expected to be right, gold apart, with a 90 % interval."""
-    open_ = np.ones(len(posterior), dtype=bool)
-    if gold is not None:
-        open_[gold.known] = False
-    mean, low, high = shipped().expected(posterior.max(axis=1)[open_])
-    return {"expected_accuracy": {"mean": mean, "low": low, "high": high, "level": 0.9}} if open_.any() else {}
-
-
-def doubted(pool: F8, doubt: float) -> F8:
-    """The pool with a share of pure ignorance."""
-    return np.asarray((1 - doubt) * pool + doubt / pool.shape[1])
 
 
 def variant(name: str, seed: int) -> Aggregator:
@@ -213,6 +173,18 @@ def variant(name: str, seed: int) -> Aggregator:
         more["prior_class"] = EVEN_PRIOR
     found: Aggregator = registry.method(plain, **more)
     return found
+
+
+def learn_of(name: str, seed: int, data: Spread, run: Run) -> Learnt:
+    """What a method or variant learns; one that cannot work in parts gets all votes at once."""
+    own, run = variant(name, seed), run if can(name, "prior") else replace(run, prior=None)
+    if isinstance(own, SpreadAggregator):
+        return own.learn(data, run)
+    found = own.answer(*data.at_once(name), run)
+    course = {each.name: getattr(found, each.name) for each in fields(Course)}
+    return Learnt(
+        judge=Whole(found), class_prior=found.class_prior, confusion=found.confusion, counts=found.counts, **course
+    )
 
 
 def ask(name: str, seed: int, gold: Gold | None, run: Run, annotations: Annotations) -> Solution:

@@ -50,9 +50,8 @@ class Table:
         p = np.exp(log)
         return np.asarray((1 - DOUBT) * p / p.sum(axis=1, keepdims=True) + DOUBT / pool.shape[1])
 
-    def expected(self, confidence: F8) -> tuple[float, float, float]:
-        """Expected share of right labels with its 90 % interval: (mean, low, high)."""
-        mean = float(confidence.mean()) if len(confidence) else float("nan")
+    def expected(self, mean: float) -> tuple[float, float, float]:
+        """Expected share of right labels, given the mean confidence, with its 90 % interval: (mean, low, high)."""
         odds = logit(mean)
         low, high = (1 / (1 + np.exp(-(odds + sign * self.spread))) for sign in (-1, 1))
         return mean, float(low), float(high)

@@ -69,6 +69,6 @@ class FamilyVote(Aggregator):
         """Family number of each judge."""
         if self.groups is not None:
             assert not isinstance(self.groups, str)
-            return given_groups(self.groups, annotations)
+            return given_groups(self.groups, annotations.workers)
         told = told_families(annotations)
         return find_groups(annotations, self.level, self.excess) if told is None else told

@@ -19,7 +19,7 @@ import numpy.typing as npt
 
 from ...maths.kernels import Stats
 from ...maths.ordered.types import Types
-from ..base import Solution
+from ..base import Learnt
 from ..confusion.base import ConfusionModel, Found, Params
 from .base import InRounds
 
@@ -77,7 +77,7 @@ class OrdinalTypes(InRounds):
         """The types as they are."""
         return TypeModel(types, self.prior_class)
 
-    def told(self, found: Solution, fit: Found, types: Types, belief: F8) -> Solution:
+    def told(self, found: Learnt, fit: Found, types: Types, belief: F8) -> Learnt:
         """Means are published; what the E-step used is kept for `Result.infer`."""
         own = super().told(found, fit, types, belief)
         assert isinstance(fit.params, TypeBeliefs)

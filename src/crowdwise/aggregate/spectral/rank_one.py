@@ -9,8 +9,9 @@ import numpy as np
 import numpy.typing as npt
 
 from ...kinds.classes.annotations import Annotations
+from ...maths.ties import tie_shares
 from ..gold import Gold
-from ..voting.base import agreement, consensus, scores
+from ..voting.base import agreeing, scores
 
 F8 = npt.NDArray[np.float64]
 
@@ -41,7 +42,8 @@ def natural_scale(annotations: Annotations, weight: F8, score: F8, gold: Gold | 
     posteriors would mean nothing.
     """
     k = annotations.n_classes
-    p = agreement(annotations, consensus(score, gold))
+    won = tie_shares(score)
+    p = agreeing(annotations, won if gold is None else gold.clamp(won)).share()
     target = k / (k - 1) * (k * p - 1)
     n = np.bincount(annotations.worker, weights=annotations.weight, minlength=annotations.n_workers)
     size = float(n @ weight**2)

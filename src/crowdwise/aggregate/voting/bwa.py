@@ -11,18 +11,20 @@ Fails with class-biased workers, and its probabilities are shares of weight, not
 from __future__ import annotations
 
 from dataclasses import dataclass
+from functools import partial
 from typing import ClassVar
 
 import numpy as np
 import numpy.typing as npt
 
 from ...core.params import Count, NonNegative, Positive
-from ...kinds.classes.annotations import Annotations
+from ...maths.kernels import Workspace
 from ...maths.logspace import shares
-from ..base import Aggregator, Run, Solution
-from ..confusion.base import vote_shares
-from ..gold import Gold
+from ...maths.rows import LabelRows
+from ..base import Learnt, Run, SpreadAggregator
+from ..spread import Spread, clamped
 from .base import scores
+from .split import WeightedVote
 
 F8 = npt.NDArray[np.float64]
 
@@ -31,7 +33,7 @@ RESIDUAL_FLOOR = 1e-3
 
 
 @dataclass(frozen=True, kw_only=True)
-class BWA(Aggregator):
+class BWA(SpreadAggregator):
     """`strength` (> 0) holds the tasks to their common mean; `prior_labels` (> 0) is the weight, in labels, of the
     crowd's residual in each worker's precision. Ends when no z moves by more than `tol`.
 
@@ -46,32 +48,32 @@ class BWA(Aggregator):
     max_iter: Count = 500
     tol: NonNegative = 1e-4
 
-    def solve(self, annotations: Annotations, gold: Gold | None, run: Run) -> Solution:
+    def learn(self, data: Spread, run: Run) -> Learnt:
         """Precisions, tasks, mean in turn."""
-        z = vote_shares(annotations, gold)
-        mu = z.mean(axis=0)
-        n, residual = residuals(annotations, z)
+        at: Place | None = None
+        sums = data.sum(partial(_pass, None, None), _add)
+        mu = sums.z / data.n_tasks
+        n, residual = sums.n, sums.residual
         crowd = residual.sum() / n.sum() if n.sum() > 0 else 0.0
         b = self.prior_labels * max(float(crowd), RESIDUAL_FLOOR)
         trace: list[float] = []
         converged = False
         while len(trace) < self.max_iter and not converged:
             v = (self.prior_labels + n) / (b + residual)
-            new = shares(self.strength * mu + scores(annotations, v))  # mu sums to one, so shares are the means
-            new = new if gold is None else gold.clamp(new)
-            converged = bool(np.abs(new - z).max() <= self.tol)
-            z, mu = new, new.mean(axis=0)
-            _, residual = residuals(annotations, z)
+            before, at = at, Place(v, self.strength * mu)
+            sums = data.sum(partial(_pass, before, at), _add)
+            converged = sums.moved <= self.tol
+            mu, residual = sums.z / data.n_tasks, sums.residual
             # Counting n where a density would count K · n, as the authors' code does, tempers the normaliser only:
             # all three steps still maximise this one objective.
             fit = ((self.prior_labels + n) * np.log(v) - v * (b + residual)).sum()
-            trace.append(float(fit - self.strength * ((z - mu) ** 2).sum()) / 2)
+            apart = sums.squares - data.n_tasks * float((mu**2).sum())  # the sum of |z - mu|²
+            trace.append(float(fit - self.strength * apart) / 2)
             if run.callback is not None:
                 run.callback(len(trace), trace[-1])
         # One last vote under v and mu, so that the posterior belongs to what `infer` uses.
-        posterior = shares(self.strength * mu + scores(annotations, v))
-        return Solution(
-            posterior=posterior if gold is None else gold.clamp(posterior),
+        return Learnt(
+            judge=WeightedVote(v, None, self.strength * mu),
             class_prior=mu,
             trace=np.array(trace),
             n_iter=len(trace),
@@ -80,10 +82,53 @@ class BWA(Aggregator):
         )
 
 
-def residuals(annotations: Annotations, z: F8) -> tuple[F8, F8]:
+@dataclass(frozen=True, eq=False)
+class Place:
+    """Precisions of the workers and the pull of the common mean: what makes every z."""
+
+    v: F8
+    pull: F8
+
+
+@dataclass(frozen=True)
+class Sums:
+    """Labels and summed squared distances to z of each worker, the sum of z and of |z|², and how far z moved."""
+
+    n: F8
+    residual: F8
+    z: F8
+    squares: float
+    moved: float
+
+
+def _add(a: Sums, b: Sums) -> Sums:
+    moved = max(a.moved, b.moved)
+    return Sums(a.n + b.n, a.residual + b.residual, a.z + b.z, a.squares + b.squares, moved)
+
+
+def _pass(before: Place | None, at: Place | None, space: Workspace) -> Sums:
+    """New z of a part's tasks and what they add up to; the old ones are made again where they are forgotten."""
+    z = _z(space, at)
+    moved = np.inf
+    if at is not None:
+        old = None if before is None else space.memory.recall(before)
+        old = _z(space, before) if old is None else old
+        moved = float(np.abs(z - old).max(initial=0.0))
+        space.memory.keep(at, z)
+    n, residual = residuals(space.shard, z)
+    return Sums(n, residual, z.sum(axis=0), float((z**2).sum()), moved)
+
+
+def _z(space: Workspace, at: Place | None) -> F8:
+    """z[task, class]: mu sums to one, so shares are the means; at first, those of the votes."""
+    score = space.shard.count_votes() if at is None else at.pull + scores(space.shard, at.v)
+    return clamped(space, shares(score))
+
+
+def residuals(votes: LabelRows, z: F8) -> tuple[F8, F8]:
     """Number of labels (with weights: their mass) and summed squared distance to z of each worker's labels."""
     # |onehot(l) - z|² = 1 - 2 z_l + |z|²
-    each = 1 - 2 * z[annotations.task, annotations.label] + (z**2).sum(axis=1)[annotations.task]
-    w = np.ones(len(each)) if annotations.weight is None else annotations.weight
-    n, total = (np.bincount(annotations.worker, weights=x, minlength=annotations.n_workers) for x in (w, w * each))
+    each = 1 - 2 * z[votes.task, votes.label] + (z**2).sum(axis=1)[votes.task]
+    w = np.ones(len(each)) if votes.weight is None else votes.weight
+    n, total = (np.bincount(votes.worker, weights=x, minlength=votes.n_workers) for x in (w, w * each))
     return n.astype(np.float64), total.astype(np.float64)

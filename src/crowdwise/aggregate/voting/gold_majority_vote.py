@@ -12,16 +12,20 @@ from dataclasses import dataclass
 from typing import ClassVar
 
 import numpy as np
+import numpy.typing as npt
 
 from ...core.errors import DataError
 from ...core.params import Positive
-from ...kinds.classes.annotations import Annotations
-from ..gold import Gold
-from .base import VoteAggregator, Weights
+from ...maths.kernels import Workspace
+from ..spread import Spread
+from .base import Weights
+from .split import SplitVote
+
+F8 = npt.NDArray[np.float64]
 
 
 @dataclass(frozen=True, kw_only=True)
-class GoldMajorityVote(VoteAggregator):
+class GoldMajorityVote(SplitVote):
     """`smoothing` is the weight, in labels, of the crowd's mean accuracy on gold.
 
     >>> votes = Annotations.from_arrays([1, 1, 2, 2], ["a", "b", "a", "b"], ["x", "y", "x", "y"])
@@ -32,16 +36,25 @@ class GoldMajorityVote(VoteAggregator):
     name: ClassVar[str] = "gold_majority_vote"
     smoothing: Positive = 1.0
 
-    def weights(self, annotations: Annotations, gold: Gold | None) -> Weights:
+    def weigh(self, data: Spread) -> Weights:
         """Smoothed accuracy on gold."""
-        assert gold is not None
-        rows = np.flatnonzero(gold.label[annotations.task] < annotations.n_classes)
-        if not len(rows):
+        rows, n, hits = data.sum(_on_gold, _three)
+        if not rows:
             raise DataError("no worker labelled a gold task, so nobody's accuracy is known; use another method")
-        worker = annotations.worker[rows]
-        right = gold.label[annotations.task[rows]] == annotations.label[rows]
-        w = np.ones(len(rows)) if annotations.weight is None else annotations.weight[rows]
-        n = np.bincount(worker, weights=w, minlength=annotations.n_workers)
-        hits = np.bincount(worker, weights=w * right, minlength=annotations.n_workers)
         crowd = max(float(hits.sum()) / max(float(n.sum()), 1e-12), 1e-6)
         return Weights((hits + self.smoothing * crowd) / (n + self.smoothing))
+
+
+def _on_gold(space: Workspace) -> tuple[int, F8, F8]:
+    """Labels on gold, and of each worker by weight how many, and how many that are right."""
+    votes = space.shard
+    gold = np.full(votes.n_tasks, votes.n_classes) if space.gold is None else space.gold
+    rows = np.flatnonzero(gold[votes.task] < votes.n_classes)
+    right = gold[votes.task[rows]] == votes.label[rows]
+    w = np.ones(len(rows)) if votes.weight is None else votes.weight[rows]
+    n, hits = (np.bincount(votes.worker[rows], weights=x, minlength=votes.n_workers) for x in (w, w * right))
+    return len(rows), n.astype(np.float64), hits.astype(np.float64)
+
+
+def _three(a: tuple[int, F8, F8], b: tuple[int, F8, F8]) -> tuple[int, F8, F8]:
+    return a[0] + b[0], a[1] + b[1], a[2] + b[2]

@@ -13,13 +13,13 @@ from dataclasses import dataclass
 from typing import ClassVar
 
 from ...core.params import Count
-from ...kinds.classes.annotations import Annotations
-from ..gold import Gold
-from .base import VoteAggregator, Weights, refine
+from ..spread import Spread
+from .base import Weights
+from .split import SplitVote, refine
 
 
 @dataclass(frozen=True, kw_only=True)
-class IWMV(VoteAggregator):
+class IWMV(SplitVote):
     """At most `max_iter` rounds of voting and weighing.
 
     >>> votes = Annotations.from_arrays([1, 1, 1], ["a", "b", "c"], ["x", "x", "y"])
@@ -30,7 +30,7 @@ class IWMV(VoteAggregator):
     name: ClassVar[str] = "iwmv"
     max_iter: Count = 100
 
-    def weights(self, annotations: Annotations, gold: Gold | None) -> Weights:
+    def weigh(self, data: Spread) -> Weights:
         """K · accuracy - 1."""
-        k = annotations.n_classes
-        return refine(annotations, gold, lambda accuracy, n: k * accuracy - 1.0, k / max(k - 1, 1), self.max_iter)  # noqa: ARG005
+        k = data.n_classes
+        return refine(data, lambda accuracy, n: k * accuracy - 1.0, k / max(k - 1, 1), self.max_iter)  # noqa: ARG005

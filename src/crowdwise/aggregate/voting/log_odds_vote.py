@@ -17,15 +17,15 @@ import numpy as np
 import numpy.typing as npt
 
 from ...core.params import Count
-from ...kinds.classes.annotations import Annotations
-from ..gold import Gold
-from .base import VoteAggregator, Weights, refine
+from ..spread import Spread
+from .base import Weights
+from .split import SplitVote, refine
 
 F8 = npt.NDArray[np.float64]
 
 
 @dataclass(frozen=True, kw_only=True)
-class LogOddsVote(VoteAggregator):
+class LogOddsVote(SplitVote):
     """At most `max_iter` rounds of voting and weighing.
 
     >>> votes = Annotations.from_arrays([1, 1, 1], ["a", "b", "c"], ["x", "x", "y"])
@@ -36,14 +36,14 @@ class LogOddsVote(VoteAggregator):
     name: ClassVar[str] = "log_odds_vote"
     max_iter: Count = 100
 
-    def weights(self, annotations: Annotations, gold: Gold | None) -> Weights:
+    def weigh(self, data: Spread) -> Weights:
         """Log odds of a right label, over chance."""
-        k = annotations.n_classes
+        k = data.n_classes
         if k == 1:
-            return Weights(np.ones(annotations.n_workers), scale=1.0)
+            return Weights(np.ones(data.n_workers), scale=1.0)
 
         def log_odds(accuracy: F8, n: F8) -> F8:
             p = np.clip(accuracy, 1 / (n + 2), 1 - 1 / (n + 2))
             return np.asarray(np.log(p * (k - 1) / (1 - p)))
 
-        return refine(annotations, gold, log_odds, 1.0, self.max_iter)
+        return refine(data, log_odds, 1.0, self.max_iter)

@@ -12,13 +12,13 @@ from typing import ClassVar
 
 import numpy as np
 
-from ...kinds.classes.annotations import Annotations
-from ..gold import Gold
-from .base import VoteAggregator, Weights
+from ..spread import Spread
+from .base import Weights
+from .split import SplitVote
 
 
 @dataclass(frozen=True, kw_only=True)
-class MajorityVote(VoteAggregator):
+class MajorityVote(SplitVote):
     """Vote shares; a tie is broken by `seed`, and a task without votes is a tie of all classes.
 
     >>> votes = Annotations.from_arrays([1, 1, 1], ["a", "b", "c"], ["x", "x", "y"])
@@ -28,6 +28,6 @@ class MajorityVote(VoteAggregator):
 
     name: ClassVar[str] = "majority_vote"
 
-    def weights(self, annotations: Annotations, gold: Gold | None) -> Weights:  # noqa: ARG002
+    def weigh(self, data: Spread) -> Weights:
         """One for everybody."""
-        return Weights(np.ones(annotations.n_workers))
+        return Weights(np.ones(data.n_workers))

@@ -13,13 +13,13 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import ClassVar
 
-from ...kinds.classes.annotations import Annotations
-from ..gold import Gold
-from .base import Ties, VoteAggregator, Weights, agreement, consensus
+from ..spread import Spread
+from .base import Weights
+from .split import SplitVote, Ties, agreement
 
 
 @dataclass(frozen=True, kw_only=True)
-class Wawa(VoteAggregator):
+class Wawa(SplitVote):
     """Votes weighted by agreement with the majority.
 
     >>> votes = Annotations.from_arrays([1, 1, 1], ["a", "b", "c"], ["x", "x", "y"])
@@ -30,6 +30,6 @@ class Wawa(VoteAggregator):
     name: ClassVar[str] = "wawa"
     ties: Ties = "split"
 
-    def weights(self, annotations: Annotations, gold: Gold | None) -> Weights:
+    def weigh(self, data: Spread) -> Weights:
         """Agreement with the majority, or with gold where it is known."""
-        return Weights(agreement(annotations, consensus(annotations.votes, gold, self.ties)))
+        return Weights(agreement(data, None, self.ties).share())

@@ -14,13 +14,13 @@ from typing import ClassVar
 import numpy as np
 
 from ...core.params import Count, NonNegative, PositiveShare
-from ...kinds.classes.annotations import Annotations
-from ..gold import Gold
-from .base import Ties, VoteAggregator, Weights, agreement, consensus, scores
+from ..spread import Spread
+from .base import Weights
+from .split import SplitVote, Ties, agreement
 
 
 @dataclass(frozen=True, kw_only=True)
-class ZeroBasedSkill(VoteAggregator):
+class ZeroBasedSkill(SplitVote):
     """`lr` in (0, 1] is the first step; the loop ends early once no weight moves by more than `tol`.
     `ties`: see Wawa.
 
@@ -35,11 +35,11 @@ class ZeroBasedSkill(VoteAggregator):
     lr: PositiveShare = 1.0
     ties: Ties = "split"
 
-    def weights(self, annotations: Annotations, gold: Gold | None) -> Weights:
+    def weigh(self, data: Spread) -> Weights:
         """Agreement with the weighted consensus, approached step by step."""
-        weight = np.full(annotations.n_workers, 1 / annotations.n_classes + 1e-5)
+        weight = np.full(data.n_workers, 1 / data.n_classes + 1e-5)
         for iteration in range(1, self.max_iter + 1):
-            target = agreement(annotations, consensus(scores(annotations, weight), gold, self.ties))
+            target = agreement(data, weight, self.ties).share()
             step = self.lr * 0.5 ** (iteration // 20) * (target - weight)
             weight = weight + step
             converged = bool(np.abs(step).max(initial=0.0) <= self.tol)

@@ -6,7 +6,8 @@ it again from the parameters, so a driver that drops its shards after each pass 
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, field
+from typing import Any
 
 import numpy as np
 import numpy.typing as npt
@@ -22,6 +23,7 @@ class Memory:
     under: object = None
     kept: F8 | None = None
     kept_under: object = None
+    held: dict[object, Any] = field(default_factory=dict)  # anything else, by whom it belongs to
 
     def room(self, shape: tuple[int, ...]) -> F8:
         """An array for the next posterior: fresh memory for each would cost a tenth of the pass."""

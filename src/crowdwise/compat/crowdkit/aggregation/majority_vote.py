@@ -8,7 +8,7 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
-from ....aggregate.voting.base import agreement
+from ....aggregate.voting.base import agreeing
 from ....kinds.classes.annotations import Annotations
 from .base import BaseClassificationAggregator
 from .table import F8, columns_of, read
@@ -98,4 +98,4 @@ def proportions(score: F8, plain: F8) -> F8:
 
 def right_shares(votes: Annotations, winners: npt.NDArray[Any]) -> F8:
     """How often each worker said what won."""
-    return agreement(votes, np.eye(votes.n_classes)[winners])
+    return agreeing(votes, np.eye(votes.n_classes)[winners]).share()

@@ -1,0 +1,189 @@
+"""A fit of votes in parts that need not be in memory together: workers come out as arrays, tasks part by part.
+
+    fit = fit_parts(cw.DawidSkene(), source, partial(Threads, threads=2))
+    for written in fit.map(write): ...      # write(PartEstimate) runs where the part is
+
+Whoever runs the parts (`hire`: in this process, in threads, on a cluster), the answer has the same bits.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator, Mapping
+from dataclasses import dataclass, field
+from functools import partial
+from typing import Any, TypeVar
+
+import numpy as np
+import numpy.typing as npt
+import polars as pl
+
+from ..core.errors import DataError, ParameterError
+from ..core.result import Course
+from ..engine.drivers import Driver, Hire, InProcess
+from ..engine.em import Callback
+from ..engine.sources import Known, Source
+from ..kinds.classes.annotations import Annotations
+from ..kinds.classes.estimate import ClassPosterior, ClassWorkers
+from ..maths.kernels import Workspace
+from .base import Aggregator, Run, SpreadAggregator
+from .cost import check_tables
+from .learnt import Judge
+from .needs import check_needs
+from .prior import as_prior
+from .silence import Heard
+from .skills import skills
+from .spread import Spread, clamped
+from .survey import Speaking, Surveyed, survey
+
+F8 = npt.NDArray[np.float64]
+T = TypeVar("T")
+
+
+@dataclass(frozen=True, eq=False)
+class PartEstimate:
+    """What is believed of the tasks of one part; `extra` has entries with a row a task."""
+
+    number: int
+    tasks: pl.Series
+    estimate: ClassPosterior
+    labels_per_task: npt.NDArray[np.int64]
+    gold: npt.NDArray[np.bool_] | None = None
+    extra: Mapping[str, F8] = field(default_factory=dict)
+
+    def to_table(self) -> pl.DataFrame:
+        """One row a task: task, what is believed of it, the number of its answers."""
+        return pl.DataFrame({"task": self.tasks, **self.estimate.table(self.labels_per_task)})
+
+
+@dataclass(frozen=True, eq=False)
+class _Part:
+    """A part as it is in the source."""
+
+    votes: Annotations
+    known: Known | None
+    number: int
+
+
+def _as_it_is(part: Annotations, known: Known | None, first: int, number: int) -> _Part:  # noqa: ARG001
+    return _Part(part, known, number)
+
+
+@dataclass(frozen=True, eq=False)
+class _Estimating:
+    """Judges parts as they are in the source, tasks without labels included."""
+
+    judge: Judge
+    compiled: bool
+    speaking: Speaking
+    first: tuple[int, ...]
+    class_prior: F8
+    silent: Mapping[str, float]
+    seed: int
+
+    def __call__(self, part: _Part) -> PartEstimate:
+        votes = part.votes
+        heard, own, known = self.speaking.only(votes, part.known)
+        judged = self.judge(Workspace.of(own, known, self.compiled, self.first[part.number]))
+        spread = Heard(heard, np.empty(0, dtype=bool), np.empty(0))
+        posterior = spread.over_tasks(judged.posterior, self.class_prior)
+        if part.known is not None:
+            posterior = clamped(Workspace.of(votes, part.known, False), posterior)
+        difficulty = judged.difficulty
+        if difficulty is not None:
+            difficulty = spread.over_tasks(difficulty, self.silent.get("difficulty", np.nan))
+        # A stream of its own for each part: who wins a tie does not hang on the tasks of others.
+        seed = (self.seed << 24) + part.number
+        order = None if votes.answers.order is None else np.array(votes.answers.order, dtype=np.int64)
+        return PartEstimate(
+            part.number,
+            votes.tasks,
+            ClassPosterior(posterior, self.class_prior, votes.classes, difficulty, seed, order),
+            votes.labels_per_task,
+            None if part.known is None else part.known < votes.n_classes,
+            {name: spread.over_tasks(v, self.silent.get(name, np.nan)) for name, v in judged.extra.items()},
+        )
+
+
+@dataclass(frozen=True, eq=False, kw_only=True)
+class PartsFit(Course):
+    """What was found: `picture` of the workers, `class_prior`, how it went, and the tasks by `map` or `parts`."""
+
+    method: str
+    params: Mapping[str, Any]
+    workers: pl.Series
+    classes: pl.Series
+    class_prior: F8
+    picture: ClassWorkers
+    labels_per_worker: npt.NDArray[np.int64]
+    n_tasks: int
+    n_rows: int
+    told: bool
+    driver: Driver[_Part] = field(repr=False)
+    judge: Callable[[_Part], PartEstimate] = field(repr=False)
+
+    def map(self, use: Callable[[PartEstimate], T]) -> Iterator[T]:
+        """use(estimate) of every part, in their order; it is called where the part is, so what it gives is small."""
+        return self.driver.map(partial(_used, self.judge, use))
+
+    def parts(self) -> Iterator[PartEstimate]:
+        """The estimates themselves, one part at a time."""
+        return self.driver.map(self.judge)
+
+
+def _used(judge: Callable[[_Part], PartEstimate], use: Callable[[PartEstimate], T], part: _Part) -> T:
+    return use(judge(part))
+
+
+def fit_parts(
+    method: Aggregator,
+    source: Source[Annotations],
+    hire: Hire = InProcess,
+    *,
+    prior: Any = None,
+    callback: Callback | None = None,
+    seen: Surveyed | None = None,
+) -> PartsFit:
+    """Fit a method to the parts of a source; the source knows the gold, `prior` is that of `fit`.
+
+    `seen` is a survey of the parts that somebody has made already.
+    """
+    if not isinstance(method, SpreadAggregator):
+        raise ParameterError(
+            f"{method.name} needs all votes at once, so it cannot work in parts; hierarchical and committee can"
+        )
+    seen = survey(source, hire) if seen is None else seen
+    some = source.part(0)
+    if not len(seen):
+        raise DataError("there are no annotations to aggregate: every row was dropped or the input is empty")
+    check_tables(method.name, seen)
+    check_needs(method.name, seen.over(some), False, seen.told, prior is not None)
+    history = as_prior(prior, some)
+    speaking = seen.speaking(history, all_workers=method.worker_extra is None)
+    heard = speaking.source(source, seen)
+    data = Spread.over(heard, hire, single_label=seen.longest <= 1, told=seen.told)
+    if history is not None and speaking.workers is not None:
+        history = history[speaking.workers]
+    learnt = method.learn(data, Run(callback=callback, prior=history))
+    method.warn_unless_settled(learnt.converged, learnt.n_iter)
+    skill = skills(data, learnt.judge, learnt.views, speaking.workers)
+    found: dict[str, Any] = {name: getattr(learnt, name) for name in ("confusion", "counts", "extra")}
+    if speaking.workers is not None:
+        silent = Heard(np.empty(0, dtype=bool), speaking.workers, seen.weight[speaking.workers])
+        found = silent.workers_in(**found, each=method.each_worker())
+    compiled, seed = data.ready.compiled, method.seed
+    judge = _Estimating(learnt.judge, compiled, speaking, seen.first, learnt.class_prior, method.silent(), seed)
+    return PartsFit(
+        method=method.name,
+        params=method.params(),
+        workers=some.workers,
+        classes=some.classes,
+        class_prior=learnt.class_prior,
+        picture=ClassWorkers(skill.mean, skill.low, skill.high, found["confusion"], found["counts"]),
+        labels_per_worker=seen.labels_per_worker,
+        n_tasks=source.sizes.n_tasks,
+        n_rows=source.sizes.rows,
+        told=seen.told,
+        driver=hire(source, _as_it_is),
+        judge=judge,
+        **learnt.course() | {"extra": found["extra"]},
+    )
