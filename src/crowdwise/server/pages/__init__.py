@@ -1,1 +1,1 @@
-"""The pages of annotators and leads."""
+"""Pages for people: annotate, lead, join, log in."""

@@ -1,0 +1,103 @@
+"""What every page shares: templates, style and scripts under a name that changes with their content, headers.
+
+Nothing is written into a page but through the templates, which escape everything; the policy allows scripts and style
+sheets from this server alone, none of them inline, so that a stranger's text that slipped through would stay text.
+"""
+
+from __future__ import annotations
+
+import hashlib
+from datetime import UTC, datetime
+from functools import cache
+from importlib.resources import files
+from typing import Any
+
+from fastapi.responses import HTMLResponse, Response
+from jinja2 import Environment, PackageLoader, StrictUndefined
+from markupsafe import Markup, escape
+
+from ...report import svg, text
+from .guidelines import rendered
+
+_TYPES = {"css": "text/css", "js": "text/javascript", "svg": "image/svg+xml"}
+POLICY = (
+    "default-src 'none'; script-src 'self'; style-src 'self'; img-src 'self' data: https: http:; connect-src 'self'; "
+    "form-action 'self'; base-uri 'none'; frame-ancestors 'none'"
+)
+HEADERS = {
+    "Content-Security-Policy": POLICY,
+    "X-Content-Type-Options": "nosniff",
+    "Referrer-Policy": "same-origin",
+    "Cache-Control": "no-store",
+}
+
+
+def page(template: str, status: int = 200, **values: Any) -> HTMLResponse:
+    """A whole page from one of our templates."""
+    return HTMLResponse(fragment(template, **values), status_code=status, headers=HEADERS)
+
+
+def fragment(template: str, **values: Any) -> str:
+    """A piece of a page; every value is escaped."""
+    return _environment().get_template(template).render(**values)
+
+
+def error_page(status: int, title: str, detail: str = "", *, back: str = "/") -> HTMLResponse:
+    """What went wrong, for people: one sentence, and a way on."""
+    return page("error.html.j2", status, heading=title, detail=detail, back=back)
+
+
+def static(name: str) -> Response | None:
+    """A style sheet or script of ours; it may be kept for ever, since another content has another address."""
+    content = _static().get(name)
+    if content is None:
+        return None
+    kind = _TYPES[name.rpartition(".")[2]]
+    headers = {"Cache-Control": "public, max-age=31536000, immutable", "X-Content-Type-Options": "nosniff"}
+    return Response(content, media_type=f"{kind}; charset=utf-8", headers=headers)
+
+
+@cache
+def edition() -> str:
+    """A short name of all static files together, so that scripts can import each other by their plain names."""
+    digest = hashlib.sha256()
+    for name, content in sorted(_static().items()):
+        digest.update(name.encode() + b"\0" + content + b"\0")
+    return digest.hexdigest()[:16]
+
+
+@cache
+def _static() -> dict[str, bytes]:
+    found = files("crowdwise.server.pages").joinpath("static").iterdir()
+    ours = {each.name: each.read_bytes() for each in found if each.name.rpartition(".")[2] in _TYPES}
+    # The report's look is the pages' look: one style sheet, one home.
+    return ours | {"report.css": files("crowdwise.report").joinpath("static", "report.css").read_bytes()}
+
+
+@cache
+def _environment() -> Environment:
+    made = Environment(
+        loader=PackageLoader("crowdwise.server.pages"), autoescape=True, undefined=StrictUndefined, trim_blocks=True,
+        lstrip_blocks=True,
+    )  # fmt: skip
+    made.filters |= {
+        "number": text.number,
+        "percent": text.percent,
+        "shown": text.shown,
+        "guidelines": rendered,
+        "moment": _moment,
+        "whole": _whole,
+    }
+    made.globals |= {"span": text.span, "count": text.count, "interval": svg.interval, "bands": svg.bands}
+    made.globals |= {"static": lambda name: f"/static/{edition()}/{name}"}
+    return made
+
+
+def _whole(value: str) -> Markup:
+    """A text for an attribute that keeps its carriage returns, which a browser would take out: places count them."""
+    return Markup(escape(value).replace("\r", Markup("&#13;")))
+
+
+def _moment(seconds: float) -> str:
+    """2026-01-31 13:05 UTC."""
+    return datetime.fromtimestamp(seconds, tz=UTC).strftime("%Y-%m-%d %H:%M UTC")

@@ -1,0 +1,150 @@
+"""The lead's page: how far it is, who answers how well, what is contested; a few acts, each a plain form."""
+
+from __future__ import annotations
+
+import asyncio
+import json
+from collections.abc import Awaitable, Callable
+from typing import Any
+from urllib.parse import quote
+
+from fastapi import APIRouter, Request
+from fastapi.responses import JSONResponse, RedirectResponse, Response
+
+from . import forms, lead_view
+from .api import Api, Refused
+from .frame import fragment, page
+from .visitor import visitor
+
+router = APIRouter(include_in_schema=False)
+CONTESTED = 12
+# What the page says after an act; the address carries the word, never a sentence.
+SAID = {
+    "pause": "The worker is paused and gets no more tasks.",
+    "resume": "The worker gets tasks again.",
+    "gold": "The gold answer is kept.",
+    "settings": "The settings are changed.",
+}
+
+
+@router.get("/p/{project}/lead")
+async def lead(request: Request, project: str, said: str = "", refresh: int = 0) -> Response:
+    """The page as of now; `refresh` reloads it every so many seconds where scripts are off."""
+    return await _page(request, project, told=SAID.get(said, ""), refresh=min(max(refresh, 0), 3600))
+
+
+@router.get("/p/{project}/lead/live")
+async def live(request: Request, project: str) -> Response:
+    """The parts that change, for the script."""
+    parts = await _parts(Api.of(request), request, project)
+    body = {name: fragment(f"lead/{name}.html.j2", **parts) for name in ("counts", "workers", "contested")}
+    return JSONResponse(body, headers={"Cache-Control": "no-store"})
+
+
+@router.post("/p/{project}/lead")
+async def act(request: Request, project: str) -> Response:
+    """One act of the lead's; then the page again."""
+    fields = await forms.read(request)
+    forms.check(request, forms.one(fields, "csrf"))
+    name = forms.one(fields, "action")
+    doing = _ACTS.get(name)
+    if doing is None:
+        raise Refused(422, "The page does not know this act", "Reload it and try again.")
+    try:
+        done = await doing(Api.of(request), project, fields)
+    except Refused as no:
+        if no.status == 401 or no.status >= 500:
+            raise
+        return await _page(request, project, status=no.status, wrong=no.detail or no.title)
+    if name == "invite":
+        return await _page(request, project, invite=_whole(request, done))
+    where = f"/p/{quote(project, safe='')}/lead?said={name}"
+    return RedirectResponse(where, 303, headers={"Cache-Control": "no-store"})
+
+
+async def _page(
+    request: Request, project: str, *, status: int = 200, told: str = "", wrong: str = "", invite: Any = None,
+    refresh: int = 0,
+) -> Response:  # fmt: skip
+    api = Api.of(request)
+    me, about = await visitor(request), await api.get(f"/projects/{project}")
+    parts = await _parts(api, request, project)
+    return page(
+        "lead.html.j2", status, me=me, about=about, told=told, wrong=wrong, invite=invite, refresh=refresh,
+        kinds=("csv", "jsonl", "parquet"), tables=("labels", "workers", "votes", "events"), **parts,
+    )  # fmt: skip
+
+
+async def _parts(api: Api, request: Request, project: str) -> dict[str, Any]:
+    where = f"/projects/{project}"
+    status, workers, tasks = await asyncio.gather(
+        api.get(f"{where}/status"), api.get(f"{where}/workers"),
+        api.get(f"{where}/tasks", order="contested", limit=CONTESTED),
+    )  # fmt: skip
+    names = (quote(row["id"], safe="") for row in tasks["tasks"])
+    whole = await asyncio.gather(*(api.get(f"{where}/tasks/{name}") for name in names))
+    return {
+        "project": project,
+        "csrf": forms.form_token(request),
+        "now": lead_view.counts(status),
+        "workers": lead_view.workers(workers["workers"]),
+        "n_workers": len(workers["workers"]),
+        "tasks": lead_view.contested(whole),
+    }
+
+
+def _whole(request: Request, done: Any) -> str:
+    """The invite with its whole address, ready to be sent."""
+    return f"{str(request.base_url).rstrip('/')}/join/{quote(done['code'], safe='')}"
+
+
+async def _pause(api: Api, project: str, fields: forms.Fields) -> Any:
+    reason = forms.one(fields, "reason").strip() or "paused by the lead"
+    worker = quote(forms.one(fields, "worker"), safe="")
+    return await api.post(f"/projects/{project}/workers/{worker}/pause", {"reason": reason})
+
+
+async def _resume(api: Api, project: str, fields: forms.Fields) -> Any:
+    worker = quote(forms.one(fields, "worker"), safe="")
+    return await api.post(f"/projects/{project}/workers/{worker}/resume", {})
+
+
+async def _gold(api: Api, project: str, fields: forms.Fields) -> Any:
+    about = await api.get(f"/projects/{project}")
+    said = forms.one(fields, "answer").strip()
+    plain = about["kind"] in ("classes", "ordered", "comparisons", "same")
+    try:
+        answer = said if plain else json.loads(said)
+    except json.JSONDecodeError:
+        raise Refused(422, "Gold of this kind is written as JSON", 'For example 3.5 or ["a", "b"].') from None
+    return await api.post(f"/projects/{project}/gold", {"task": forms.one(fields, "task").strip(), "answer": answer})
+
+
+async def _settings(api: Api, project: str, fields: forms.Fields) -> Any:
+    changed: dict[str, Any] = {}
+    for name, kind in (("target", float), ("cap", int), ("budget", float)):
+        said = forms.one(fields, name).strip()
+        try:
+            changed |= {name: kind(said) / (100 if name == "target" else 1)} if said else {}
+        except ValueError:
+            raise Refused(422, f"{name.capitalize()} is not a number", f"Got {said[:20]!r}.") from None
+    if forms.one(fields, "paused"):
+        changed["paused"] = forms.one(fields, "paused") == "yes"
+    return await api.patch(f"/projects/{project}", changed)
+
+
+async def _invite(api: Api, project: str, fields: forms.Fields) -> Any:
+    try:
+        lasts = int(forms.one(fields, "expires_in", "86400"))
+    except ValueError:
+        raise Refused(422, "An invite lasts some seconds", "Choose one of the times.") from None
+    return await api.post(f"/projects/{project}/invites", {"uses": 1, "expires_in": lasts})
+
+
+_ACTS: dict[str, Callable[[Api, str, forms.Fields], Awaitable[Any]]] = {
+    "pause": _pause,
+    "resume": _resume,
+    "gold": _gold,
+    "settings": _settings,
+    "invite": _invite,
+}

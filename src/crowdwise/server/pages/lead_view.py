@@ -1,0 +1,101 @@
+"""What the lead's page says, from the API's answers: numbers as people read them, strangers' texts bounded."""
+
+from __future__ import annotations
+
+import hashlib
+from collections import Counter
+from collections.abc import Mapping, Sequence
+from typing import Any
+
+from ...report import text
+from .task_view import plain, view
+
+# A page of people, not of a warehouse: the rest is in the exports.
+MOST_WORKERS = 200
+
+
+def counts(status: Mapping[str, Any]) -> dict[str, Any]:
+    """Tiles, the bar of open, sure and capped tasks, and what else there is in one line each."""
+    tasks, cost, speed = status["tasks"], status["cost"], status["speed"]
+    accuracy = status["expected_accuracy"] or {}
+    total, is_open = tasks["all"], tasks["open"]
+    sure, capped = tasks["sure"], tasks["capped"]
+    to_come, hour = cost["answers_to_come"], speed["last_hour"]
+    return {
+        "total": total, "open": is_open, "sure": sure, "capped": capped, "gold": tasks.get("gold", 0),
+        "parts": [("sure", sure), ("open", is_open), ("capped", capped), ("others", total - sure - is_open - capped)],
+        "labels": status["answers"]["counted"], "surplus": status["answers"]["surplus"],
+        "skips": status["answers"]["skips"], "in_hand": status["in_hand"],
+        "accuracy": accuracy.get("mean"), "low": accuracy.get("low"), "high": accuracy.get("high"),
+        "spent": money(cost["spent"]), "budget": money(cost["budget"]), "limit": cost["budget"],
+        "forecast": money(cost["cost_to_come"]), "to_come": to_come,
+        "eta": hours(to_come / hour) if hour and to_come else "", "per_hour": hour, "pace": speed["by_minute"],
+        "agreement": status["agreement"], "paused": status["project"]["paused"], "stopped": status["stopped"],
+        "target": status["target"], "cap": status["cap"],
+    }  # fmt: skip
+
+
+def workers(rows: Sequence[Mapping[str, Any]]) -> list[dict[str, Any]]:
+    """Who answers: those with flags first, then by number of answers."""
+    made = [_worker(row) for row in rows]
+    made.sort(key=lambda row: (not row["flags"], -row["answers"], row["name"]))
+    return made[:MOST_WORKERS]
+
+
+def contested(tasks: Sequence[Mapping[str, Any]]) -> list[dict[str, Any]]:
+    """Tasks that divide the crowd, with everyone's answers."""
+    out = []
+    for task in tasks:
+        answers = [(row["worker"], answer_text(row["answer"])) for row in task["by_worker"]]
+        best = task["live"] or task["settled"] or {}
+        out.append(
+            view(task)
+            | {
+                "answers": answers,
+                "tally": Counter(said for _, said in answers).most_common(6),
+                "label": answer_text(best["label"]) if "label" in best else "",
+                "confidence": best.get("confidence"),
+                "state": plain(task["state"]),
+                "gold": answer_text(task["gold"]) if task["gold"] is not None else "",
+            }
+        )
+    return out
+
+
+def answer_text(answer: Any) -> str:
+    """An answer of any kind in one line."""
+    if isinstance(answer, float) and answer == int(answer):
+        return str(int(answer))
+    if not isinstance(answer, list):
+        return plain(answer)
+    if answer and all(isinstance(each, Mapping) for each in answer):
+        return ", ".join(f"{each.get('label')} {each.get('start')}–{each.get('end')}" for each in answer)
+    return ", ".join(plain(each) for each in answer) or "none"
+
+
+def money(value: float | None) -> str:
+    """Costs and rates: as many digits as tell something."""
+    if value is None or not text.exists(value):
+        return "–"
+    return f"{value:,.0f}" if value == int(value) or abs(value) >= 100 else f"{value:,.2f}"
+
+
+def hours(value: float | None) -> str:
+    """How long it will take at this speed."""
+    if value is None or not text.exists(value):
+        return ""
+    if value < 1:
+        return f"about {max(round(value * 60), 1)} min"
+    return f"about {value:.0f} h" if value < 48 else f"about {value / 24:.0f} days"
+
+
+def _worker(row: Mapping[str, Any]) -> dict[str, Any]:
+    skill = row["skill"] or {}
+    return {
+        "name": row["name"], "slug": hashlib.sha256(row["name"].encode()).hexdigest()[:12], "kind": row["kind"],
+        "answers": row["answers"], "today": row["today"],
+        "cost": money(row["cost"] * row["answers"]), "paused": row["paused"] or "",
+        "skill": skill.get("mean"), "low": skill.get("low"), "high": skill.get("high"),
+        "flags": [(plain(flag.get("flag")), plain(flag.get("evidence"))) for flag in row["flags"]],
+        "seconds": row["seconds"],
+    }  # fmt: skip

@@ -1,0 +1,90 @@
+"""A task as the page shows it: a stranger's payload sorted into text, image, sides, items and plain fields."""
+
+from __future__ import annotations
+
+import json
+import re
+from collections.abc import Mapping
+from dataclasses import dataclass
+from typing import Any
+from urllib.parse import quote
+
+# Words with their places are listed for spans without scripts, up to so many.
+_WORDS = 600
+_PICTURE = re.compile(r"data:image/(png|jpeg|gif|webp);base64,[A-Za-z0-9+/=\s]+", re.A)
+_ADDRESS = re.compile(r"https?://[^\s<>\"']+")
+_SIDES = ("left", "right")
+_TAKEN = ("text", "image", "alt", "items", *_SIDES, *(f"{side}_image" for side in _SIDES))
+
+
+@dataclass(frozen=True)
+class Thing:
+    """Something to look at: a text, an image, or both."""
+
+    id: str
+    text: str
+    image: str
+    alt: str
+
+
+def thing(value: Any) -> Thing:
+    """From a text, or from {"id", "text", "image", "alt"}."""
+    if not isinstance(value, Mapping):
+        return Thing(plain(value), plain(value), "", "")
+    text = plain(value.get("text", ""))
+    image = picture(value.get("image"))
+    name = plain(value.get("id", text))
+    if value.get("image") and not image:
+        text = f"{text}\n{plain(value['image'])}".strip()
+    return Thing(name, text or ("" if image else name), image, plain(value.get("alt", "")))
+
+
+def view(task: Mapping[str, Any]) -> dict[str, Any]:
+    """What the templates of a task read."""
+    payload = task.get("payload")
+    payload = payload if isinstance(payload, Mapping) else {"text": payload}
+    fields = [(str(name), plain(value)) for name, value in payload.items() if name not in _TAKEN]
+    if payload.get("image") and not picture(payload["image"]):
+        fields.append(("image", plain(payload["image"])))
+    items = payload.get("items")
+    return {
+        "id": str(task["id"]),
+        "lease": task.get("lease") or "",
+        "text": plain(payload.get("text", "")),
+        "image": picture(payload.get("image")),
+        "alt": plain(payload.get("alt", "")),
+        "fields": [(name, value, bool(_ADDRESS.fullmatch(value))) for name, value in fields],
+        **{side: _side(payload, side) for side in _SIDES},
+        "things": [thing(item) for item in items] if isinstance(items, list) else [],
+    }
+
+
+def _side(payload: Mapping[str, Any], side: str) -> Thing | None:
+    """One of two sides: a text, with a picture where there is one."""
+    text, image = payload.get(side), payload.get(f"{side}_image")
+    return None if text is None and image is None else thing({"text": text, "image": image})
+
+
+def picture(value: Any) -> str:
+    """Where an image is: an address, a picture in the payload itself, or a file in the project's media folder."""
+    if not isinstance(value, str) or not value.strip():
+        return ""
+    value = value.strip()
+    if _ADDRESS.fullmatch(value) or _PICTURE.fullmatch(value):
+        return value
+    value = value.removeprefix("/media/")
+    if re.match(r"[A-Za-z][A-Za-z0-9+.-]*:", value) or value.startswith(("/", "\\")):
+        return ""
+    return f"/media/{quote(value)}"
+
+
+def plain(value: Any) -> str:
+    """Text of any JSON value."""
+    if isinstance(value, str):
+        return value
+    return "" if value is None else json.dumps(value, ensure_ascii=False)
+
+
+def words(text: str) -> list[tuple[int, int, str]]:
+    """The words of a text with their places in code points, for those who write them by hand."""
+    return [(m.start(), m.end(), m.group()) for m, _ in zip(re.finditer(r"\S+", text), range(_WORDS), strict=False)]

@@ -1,0 +1,145 @@
+"""Every kind of answer has its control: by mouse, by keyboard, and as a plain form; what is sent is what is stored."""
+
+from __future__ import annotations
+
+import pytest
+
+HERE = "/p/main/annotate"
+TEXT = "Ann 💥 Lee met Bob\r\nin Paris."
+CONFIG = {
+    "classes": {"classes": ("cat", "dog")},
+    "ordered": {"classes": ("bad", "fair", "good")},
+    "sets": {"classes": ("sport", "money", "art")},
+    "numbers": {"classes": (), "low": 0.0, "high": 10.0},
+    "comparisons": {"classes": ()},
+    "same": {"classes": ()},
+    "ranking": {"classes": ()},
+    "spans": {"classes": ("PER", "LOC")},
+}
+PAYLOAD = {
+    "comparisons": {"left": "a poem", "right": "a rhyme"},
+    "same": {"left": "a poem", "right": "a rhyme"},
+    "ranking": {"items": ["fig", "pear", "plum"]},
+    "spans": {"text": TEXT},
+}
+
+
+def choose(name):
+    return lambda page: page.get_by_role("button", name=name).click()
+
+
+def tick(page):
+    page.get_by_label("sport").check()
+    page.keyboard.press("3")
+    page.keyboard.press("Enter")
+
+
+def slide(page):
+    page.get_by_label("The same number as a slider").fill("3.5")
+    page.get_by_role("button", name="Send").click()
+
+
+def order(page):
+    page.get_by_role("button", name="Up: plum").click()
+    page.get_by_role("button", name="Down: fig").press("Alt+ArrowDown")
+    page.get_by_role("button", name="Send").click()
+
+
+def drag(page):
+    what = page.locator(".what")
+    first, last = what.nth(0).bounding_box(), what.nth(2).bounding_box()
+    page.mouse.move(first["x"] + 30, first["y"] + 10)
+    page.mouse.down()
+    page.mouse.move(last["x"] + 30, last["y"] + last["height"] - 4, steps=6)
+    page.mouse.up()
+    page.get_by_role("button", name="Send").click()
+
+
+def mark(page):
+    """One span by the keyboard (Paris: beyond a code point of two units and a carriage return), one by the mouse."""
+    text = page.locator("[data-spans]")
+    text.focus()
+    page.keyboard.press("ArrowLeft")
+    page.keyboard.press("2")
+    text.evaluate(
+        """(area) => { const node = area.firstChild; const at = node.data.indexOf("Lee");
+        getSelection().setBaseAndExtent(node, at, node, at + 8); }"""
+    )
+    page.get_by_role("button", name="PER").click()
+    page.get_by_role("button", name="Send").click()
+
+
+SPANS = [{"start": 6, "end": 13, "label": "PER"}, {"start": 22, "end": 28, "label": "LOC"}]
+assert [TEXT[s["start"] : s["end"]] for s in SPANS] == ["Lee met", "Paris."]
+WITH = [
+    ("classes", choose("dog"), "dog"),
+    ("ordered", choose("fair"), "fair"),
+    ("sets", tick, ["sport", "art"]),
+    ("numbers", slide, 3.5),
+    ("comparisons", choose("Right is better"), "right"),
+    ("comparisons", lambda page: (page.keyboard.press("ArrowLeft"), page.keyboard.press("Enter")), "left"),
+    ("same", choose("Different"), "different"),
+    ("ranking", order, ["plum", "fig", "pear"]),
+    ("ranking", drag, ["pear", "plum", "fig"]),
+    ("spans", mark, SPANS),
+]
+
+
+def rank_by_hand(page):
+    for place, select in zip("312", page.locator("select").all(), strict=True):
+        select.select_option(place)
+    page.get_by_role("button", name="Send").click()
+
+
+def spans_by_hand(page):
+    page.get_by_text("Words and their places").click()
+    assert "Paris. 22–28" in page.locator(".words").inner_text().replace("\n", " ")
+    for row, span in enumerate(SPANS, 1):
+        page.get_by_label(f"Start of span {row}").fill(str(span["start"]))
+        page.get_by_label(f"End of span {row}").fill(str(span["end"]))
+        page.get_by_label(f"Tag of span {row}").select_option(span["label"])
+    page.get_by_role("button", name="Send").click()
+
+
+def fill(page):
+    page.get_by_label("Number from 0 to 10").fill("7.25")
+    page.get_by_role("button", name="Send").click()
+
+
+WITHOUT = [
+    ("classes", choose("cat"), "cat"),
+    ("ordered", choose("good"), "good"),
+    ("sets", lambda page: page.get_by_role("button", name="Send").click(), []),
+    ("numbers", fill, 7.25),
+    ("comparisons", choose("tie"), "tie"),
+    ("same", choose("Same"), "same"),
+    ("ranking", rank_by_hand, ["pear", "plum", "fig"]),
+    ("spans", spans_by_hand, SPANS),
+]
+
+
+def tasks(kind):
+    shown = PAYLOAD.get(kind, {"text": "A text"})
+    return [{"id": f"t{i}", "payload": shown} for i in range(8)]
+
+
+@pytest.mark.parametrize("kind", CONFIG)
+def test_the_control_of_a_kind(site, visit, kind):
+    here = site(tasks(kind), kind=kind, **CONFIG[kind])
+    page, watch = visit(here, HERE, here.worker("Ann"))
+    expected = {}
+    for _, act, answer in (each for each in WITH if each[0] == kind):
+        task = page.locator(".task").get_attribute("data-task")
+        page.wait_for_timeout(380)
+        act(page)
+        page.wait_for_function("(was) => document.querySelector('.task')?.dataset.task !== was", arg=task)
+        expected[task, "Ann"] = answer
+    page.wait_for_function("() => Object.keys(localStorage).every((k) => !k.startsWith('crowdwise:waiting:'))")
+    assert watch.complaints == []
+    assert page.evaluate("document.documentElement.scrollWidth") <= 1280
+    plain, _ = visit(here, HERE, here.worker("Bob"), java_script_enabled=False)
+    for _, act, answer in (each for each in WITHOUT if each[0] == kind):
+        expected[plain.locator(".task").get_attribute("data-task"), "Bob"] = answer
+        act(plain)
+    plain.wait_for_load_state()
+    assert here.labels() == expected
