@@ -140,6 +140,6 @@ def test_the_control_of_a_kind(site, visit, kind):
     plain, _ = visit(here, HERE, here.worker("Bob"), java_script_enabled=False)
     for _, act, answer in (each for each in WITHOUT if each[0] == kind):
         expected[plain.locator(".task").get_attribute("data-task"), "Bob"] = answer
-        act(plain)
-    plain.wait_for_load_state()
+        with plain.expect_navigation():
+            act(plain)
     assert here.labels() == expected

@@ -5,7 +5,8 @@ const main = document.getElementById("main");
 const project = encodeURIComponent(main.dataset.project);
 const line = document.querySelector("[data-live]");
 const state = document.querySelector("[data-state]");
-const EVERY = 1000;
+const EVERY = 1500;
+const AGAIN = 5000;
 let last = 0;
 let planned = 0;
 let drawn = {};
@@ -49,10 +50,17 @@ function soon() {
   if (!planned && !document.hidden) planned = setTimeout(look, Math.max(0, last + EVERY - Date.now()));
 }
 
-const events = new EventSource(`/projects/${project}/events`);
-for (const kind of ["status", "label", "worker", "stop", "message"]) events.addEventListener(kind, soon);
-events.addEventListener("open", () => { say(true, "Live."); soon(); });
-events.addEventListener("error", () => say(false, "No connection; trying again."));
+function listen() {
+  const events = new EventSource(`/projects/${project}/events`);
+  for (const kind of ["status", "label", "worker", "stop", "message"]) events.addEventListener(kind, soon);
+  events.addEventListener("open", () => { say(true, "Live."); soon(); });
+  events.addEventListener("error", () => {
+    say(false, "No connection; trying again.");
+    // The browser comes back by itself after a lost connection, but not after a refusal.
+    if (events.readyState === EventSource.CLOSED) setTimeout(() => { soon(); listen(); }, AGAIN);
+  });
+}
+listen();
 document.addEventListener("visibilitychange", soon);
 
 const copy = document.querySelector("[data-copy]");
