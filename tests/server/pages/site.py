@@ -9,12 +9,12 @@ from dataclasses import dataclass
 
 import httpx
 import uvicorn
+
+from crowdwise.server import auth
 from crowdwise.server.acts import manage
 from crowdwise.server.api.app import make_app
 from crowdwise.server.config import Config
 from crowdwise.server.project import Project, create, load_tasks
-
-from crowdwise.server import auth
 
 
 @dataclass
@@ -51,6 +51,7 @@ class Site:
     def events(self, kind: str) -> int:
         """How many events of a kind the log holds."""
         import sqlalchemy as sa
+
         from crowdwise.server.store import tables as t
 
         with self.project.database.reader.connect() as connection:

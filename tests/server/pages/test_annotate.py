@@ -25,8 +25,8 @@ def sent(page):
 
 def answer(page, how):
     """Answer the task that is shown, as a reader would, and wait for another one; its name."""
-    page.wait_for_timeout(READ)
     page.locator(".task").wait_for()
+    page.wait_for_timeout(READ)
     task = shown(page)
     how()
     page.wait_for_function("(was) => document.querySelector('.task')?.dataset.task !== was", arg=task)

@@ -122,10 +122,11 @@ async def _gold(api: Api, project: str, fields: forms.Fields) -> Any:
 
 async def _settings(api: Api, project: str, fields: forms.Fields) -> Any:
     changed: dict[str, Any] = {}
-    for name, kind in (("target", float), ("cap", int), ("budget", float)):
-        said = forms.one(fields, name).strip()
+    readers: dict[str, Callable[[str], Any]] = {"target": lambda said: float(said) / 100, "cap": int, "budget": float}
+    for name, said in fields:
         try:
-            changed |= {name: kind(said) / (100 if name == "target" else 1)} if said else {}
+            if name in readers:  # an empty field takes a cap or a budget away
+                changed[name] = readers[name](said) if said.strip() else None
         except ValueError:
             raise Refused(422, f"{name.capitalize()} is not a number", f"Got {said[:20]!r}.") from None
     if forms.one(fields, "paused"):

@@ -69,13 +69,13 @@ def picture(value: Any) -> str:
     """Where an image is: an address, a picture in the payload itself, or a file in the project's media folder."""
     if not isinstance(value, str) or not value.strip():
         return ""
-    value = value.strip()
-    if _ADDRESS.fullmatch(value) or _PICTURE.fullmatch(value):
-        return value
-    value = value.removeprefix("/media/")
-    if re.match(r"[A-Za-z][A-Za-z0-9+.-]*:", value) or value.startswith(("/", "\\")):
+    where: str = value.strip()
+    if _ADDRESS.fullmatch(where) or _PICTURE.fullmatch(where):
+        return where
+    where = where.removeprefix("/media/")
+    if re.match(r"[A-Za-z][A-Za-z0-9+.-]*:", where) or where.startswith(("/", "\\")):
         return ""
-    return f"/media/{quote(value)}"
+    return f"/media/{quote(where)}"
 
 
 def plain(value: Any) -> str:
