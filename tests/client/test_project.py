@@ -150,8 +150,11 @@ def test_bulk_says_what_became_of_each():
     def play(request, n):
         rows = json.loads(request.content)["labels"]
         assert len({row["key"] for row in rows}) == 2
+        assert request.url.path == "/projects/main/labels/bulk"
         first = {"event": 1, "task": "a", "status": "counted", "stopped": None}
-        return httpx.Response(200, json={"results": [first, {"status": 422, "title": "no class", "detail": "'dgo'"}]})
+        return httpx.Response(
+            200, json={"results": [first | {"status_code": 201}, {"status_code": 422, "title": "no class"}]}
+        )
 
     project, _ = project_of(play)
     good, bad = project.bulk([{"task": "a", "answer": "dog"}, {"task": "b", "answer": "dgo"}])

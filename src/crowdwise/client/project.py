@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
+import json
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from pathlib import Path
 from typing import Any
+from urllib.parse import quote
 
 from ..core.errors import unwritable
 from .problems import problem
@@ -58,10 +60,13 @@ class Project:
         about: Mapping[str, Any] | None = None,
         worker: str | None = None,
         key: str | None = None,
+        following: int = 0,
     ) -> Told:
-        """An answer; what became of it. `ms`: how long it took. `worker`: for whom, with an admin's token."""
+        """An answer; what became of it. `ms`: how long it took. `about`: what else is known of it (cost, confidence).
+        `worker`: for whom, with an admin's token. `following`: so many tasks come back with it, in `Told.next`."""
         body = label_of(task, answer, ms=ms, about=about, worker=worker)
-        got = self.wire.send("POST", f"{self.base}/labels", body, key=key or fresh_key())
+        params = {"next": following} if following else None
+        got = self.wire.send("POST", f"{self.base}/labels", body, key=key or fresh_key(), params=params)
         return Told.of(body_of(got, self.server), again=got.status_code == 200)
 
     def bulk(self, labels: Iterable[Mapping[str, Any]]) -> list[Told | Refused]:
@@ -70,7 +75,8 @@ class Project:
         Each has its own key, so that all may be sent again.
         """
         rows = [{"key": fresh_key(), **each} for each in labels]
-        found = self.wire.json("POST", f"{self.base}/labels", {"labels": rows}, safe=True)["results"]
+        body = {"labels": rows}
+        found = self.wire.json("POST", f"{self.base}/labels/bulk", body, safe=True)["results"]
         return [told_or_refused(row, each) for row, each in zip(rows, found, strict=True)]
 
     def skip(self, task: Task | str, reason: str | None = None, *, key: str | None = None) -> dict[str, Any]:
@@ -90,8 +96,6 @@ class Project:
 
     def task(self, task: str) -> dict[str, Any]:
         """What is believed of a task, and who said what."""
-        from urllib.parse import quote
-
         return dict(self.wire.json("GET", f"{self.base}/tasks/{quote(task, safe='')}"))
 
     def add_tasks(self, tasks: Sequence[Mapping[str, Any]]) -> dict[str, Any]:
@@ -114,7 +118,8 @@ class Project:
 
     def worker(self, worker: str, act: str, **body: Any) -> dict[str, Any]:
         """`pause` (with a reason), `resume`, `tokens` (another one), `revoke`."""
-        return dict(self.wire.json("POST", f"{self.base}/workers/{worker}/{act}", body, safe=act != "tokens"))
+        at = f"{self.base}/workers/{quote(worker, safe='')}/{act}"
+        return dict(self.wire.json("POST", at, body, safe=act != "tokens"))
 
     def invite(self, uses: int = 1, expires_in: int = 86400) -> str:
         """An address by which somebody joins."""
@@ -166,7 +171,5 @@ def label_of(
 def told_or_refused(row: Mapping[str, Any], found: dict[str, Any]) -> Told | Refused:
     """One result of a bulk."""
     if "event" in found:
-        return Told.of(found, again=bool(found.get("again") or found.get("repeated")))
-    import json
-
-    return Refused(str(row["task"]), problem(int(found.get("status", 400)), json.dumps(found).encode()))
+        return Told.of(found, again=found.get("status_code") == 200)
+    return Refused(str(row["task"]), problem(int(found.get("status_code", 400)), json.dumps(found).encode()))

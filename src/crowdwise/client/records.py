@@ -63,13 +63,14 @@ class Told:
     status: str
     stopped: str | None = None
     again: bool = False
+    next: Batch | None = None
 
     @classmethod
     def of(cls, found: dict[str, Any], again: bool = False) -> Told:
         """From JSON."""
-        return cls(
-            found.get("event"), str(found.get("task", "")), str(found.get("status", "")), found.get("stopped"), again
-        )
+        more = Batch.of(found["next"]) if found.get("next") else None
+        task, status = str(found.get("task", "")), str(found.get("status", ""))
+        return cls(found.get("event"), task, status, found.get("stopped"), again, more)
 
 
 @dataclass(frozen=True)

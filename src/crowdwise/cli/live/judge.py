@@ -141,9 +141,9 @@ def _live(
 
     with Project(url, token) as project:
         about = project.about()
-        controls = about.get("controls") or {}
-        form = form_of(about["kind"], about.get("classes") or controls.get("classes") or (), controls)
-        judge = made(Brief(about.get("question") or "", form, guide_of(about.get("guidelines")), template))
+        controls = {**about, **(about.get("controls") or {})}
+        form = form_of(about["kind"], about.get("classes") or (), controls)
+        judge = made(Brief(about.get("question") or "", form, about.get("guidelines") or "", template))
         with Log(output, force=force) if output else nullcontext() as log, counting("judging") as show:
             return judge_project(
                 project, judge, log=log, patience=wait, told=lambda t: show(t.asked, t.asked, "work"), **given
@@ -180,11 +180,6 @@ def _tell(tally: Tally, model: str, as_json: bool) -> None:
     say(f"{clean(model)}: {tally.verdicts:,} verdicts{cost}; {clean(tally.why)}")
     for reason, n in sorted(tally.reasons.items(), key=lambda each: (-each[1], each[0]))[:8]:
         say(f"no verdict on {n:,}: {clean(reason)}")
-
-
-def guide_of(found: Any) -> str:
-    """The guidelines of a project as Markdown."""
-    return str(found.get("markdown") or "") if isinstance(found, dict) else str(found or "")
 
 
 def _names(given: str | None) -> tuple[str, ...]:

@@ -26,6 +26,7 @@ class Said:
     lease: int | None = None
     client_ms: int | None = None
     trusted: bool = False
+    about: dict[str, Any] | None = None
 
 
 def next_tasks(shift: Shift, worker: int, n: int = 1) -> dict[str, Any]:
@@ -82,6 +83,8 @@ def label(shift: Shift, worker: int, said: Said) -> tuple[bool, dict[str, Any]]:
     before = shift.last_label(worker, task) if _answered(shift, task, worker) else None
     status = _status(shift, task, worker, held)
     given = {"answer": answer, "status": status, "stopped": ""}
+    if said.about:
+        given["about"] = said.about
     if before is not None:
         given["was"] = "surplus" if before.payload["status"] == "surplus" else "counted"
     event, reason = shift.enter(

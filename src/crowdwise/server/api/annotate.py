@@ -82,7 +82,7 @@ async def labels(
 
 def _label(shift: Shift, who: Principal, worker: int, form: forms.LabelIn, key: str) -> tuple[bool, dict[str, Any]]:
     admin = who.may("admin")
-    said = acts.Said(form.task, form.answer, key, body_hash(form), form.lease, form.client_ms, admin)
+    said = acts.Said(form.task, form.answer, key, body_hash(form), form.lease, form.client_ms, admin, form.about)
     new, receipt = acts.label(shift, worker, said)
     if not admin:  # why a task stops would tell which ones are gold, and what others said
         receipt["stopped"] = None

@@ -11,6 +11,9 @@ from ..words import KEY, NAME
 Name = Annotated[str, Field(min_length=1, max_length=NAME)]
 Key = Annotated[str, Field(min_length=1, max_length=KEY)]
 # What the databases hold of whole numbers.
+# What else is known of an answer: its cost, a stated confidence, the tokens of a model.
+Real = Annotated[float, Field(allow_inf_nan=False, strict=False)]
+Fact = Annotated[str, Field(min_length=1, max_length=100)]
 Whole = Annotated[int, Field(ge=0, le=2**53)]
 
 
@@ -32,13 +35,14 @@ class ProblemOut(BaseModel):
 
 
 class LabelIn(Form):
-    """An answer; its form depends on the project's kind. Only an admin names the worker."""
+    """An answer; its form depends on the project's kind. Only an admin names the worker. `about`: cost, tokens, ..."""
 
     task: Name
     answer: Any
     lease: Whole | None = None
     client_ms: Annotated[int, Field(ge=0, le=86_400_000 * 30)] | None = None
     worker: Name | None = None
+    about: Annotated[dict[Fact, Fact | Real | None], Field(max_length=16)] | None = None
 
 
 class KeyedLabel(LabelIn):

@@ -1,0 +1,186 @@
+"""python -m benchmarks.live.load [ours|bare|potato|labelstudio]... [--seconds 300]: many annotators at once.
+
+Each annotator submits an answer and gets the next task, again and again without a pause; one submit + next is what is
+timed, acknowledged answers are what is counted. Servers run on this machine's loopback, one after the other, each in
+its own process on SQLite or whatever it brings; the load comes from one other process. Writes docs/benchmarks/live.md.
+"""
+
+from __future__ import annotations
+
+import argparse
+import asyncio
+import json
+import os
+import random
+import shutil
+import tempfile
+import time
+from pathlib import Path
+from typing import Any
+
+from .. import DOCS, ROOT
+from ..markdown import figures, write_section
+from .targets import TARGETS, Target
+
+PAGE, STORE = DOCS / "live.md", ROOT / "build" / "live-load.json"
+HEAD = "# The live server, measured\n\nEvery figure was printed by the command above it.\n"
+ANNOTATORS, SECONDS = 200, 300.0
+
+
+async def annotator(
+    target: Target, i: int, until: list[float], took: list[tuple[float, float]], odd: list[str]
+) -> None:
+    """From the first task to the end of the time; faults are kept, and the annotator goes on with their task."""
+    dice = random.Random(i)
+    wire, task = await target.first(i)
+    await ready(until)
+    while task is not None and time.monotonic() < until[0]:
+        begun = time.monotonic()
+        try:
+            following = await asyncio.wait_for(target.step(wire, i, task, dice), 60)
+        except (RuntimeError, OSError, TimeoutError, asyncio.IncompleteReadError, KeyError, ValueError) as error:
+            odd.append(f"{type(error).__name__} {error}"[:200])
+            await wire.close()
+            await asyncio.sleep(0.2)
+            continue
+        took.append((begun, time.monotonic() - begun))
+        task = following
+    await wire.close()
+
+
+async def ready(until: list[float]) -> None:
+    while until[0] == 0:
+        await asyncio.sleep(0.05)
+
+
+async def under_load(target: Target, seconds: float) -> dict[str, Any]:
+    until, took, odd, memory = [0.0], list[tuple[float, float]](), list[str](), list[float]()
+    people = []
+    for at in range(0, target.annotators, 20):  # they come in groups: not all at once at the door
+        group = range(at, min(at + 20, target.annotators))
+        people += [asyncio.create_task(annotator(target, i, until, took, odd)) for i in group]
+        await asyncio.sleep(0.5)
+    await asyncio.sleep(5)
+    cpu, load = cpu_of(target), time.process_time()
+    begun = time.monotonic()
+    until[0] = begun + seconds
+    while time.monotonic() < until[0]:
+        memory.append(memory_of(target))
+        await asyncio.sleep(min(5.0, seconds / 10))
+    await asyncio.wait(people, timeout=90)
+    for each in people:
+        each.cancel()
+    spent = time.monotonic() - begun
+    millis = sorted(1000 * each for _, each in took)
+    at = {f"p{q}": millis[min(int(q / 100 * len(millis)), len(millis) - 1)] if millis else None for q in (50, 95, 99)}
+    tenth = max(len(memory) // 10, 1)
+    return {
+        "name": target.name, "seconds": spent, "annotators": target.annotators, "labels": len(took),
+        "per_second": len(took) / spent, **at, "faults": len(odd), "example": odd[0] if odd else "",
+        "memory_early": max(memory[:tenth]), "memory_half": memory[len(memory) // 2],
+        "memory_late": max(memory[-tenth:]), "server_cpu": cpu_of(target) - cpu,
+        "load_cpu": time.process_time() - load,
+    }  # fmt: skip
+
+
+def family(target: Target) -> list[int]:
+    """The server's process and its children."""
+    assert target.process is not None
+    group = target.process.pid
+    found = []
+    for path in Path("/proc").iterdir():
+        if path.name.isdigit():
+            try:
+                fields = (path / "stat").read_text().rsplit(")", 1)[1].split()
+            except OSError:
+                continue
+            if int(fields[2]) == group:
+                found.append(int(path.name))
+    return found
+
+
+def memory_of(target: Target) -> float:
+    """Resident memory in MB."""
+    pages = 0
+    for pid in family(target):
+        try:
+            pages += int(Path(f"/proc/{pid}/statm").read_text().split()[1])
+        except OSError:
+            continue
+    return pages * os.sysconf("SC_PAGE_SIZE") / 1e6
+
+
+def cpu_of(target: Target) -> float:
+    """Seconds of CPU so far."""
+    ticks = 0
+    for pid in family(target):
+        try:
+            fields = Path(f"/proc/{pid}/stat").read_text().rsplit(")", 1)[1].split()
+        except OSError:
+            continue
+        ticks += int(fields[11]) + int(fields[12])
+    return ticks / os.sysconf("SC_CLK_TCK")
+
+
+def one(name: str, annotators: int, seconds: float) -> dict[str, Any]:
+    folder = Path(tempfile.mkdtemp(prefix=f"load-{name}-"))
+    target = TARGETS[name](folder, annotators)
+    try:
+        target.start()
+        return asyncio.run(under_load(target, seconds))
+    finally:
+        target.stop()
+        shutil.rmtree(folder, ignore_errors=True)
+
+
+def section(found: dict[str, Any]) -> str:
+    rows = []
+    bare = found.get("bare", {}).get("per_second")
+    for each in found.values():
+        ratio = f"{each['per_second'] / bare:.1f}" if bare else ""
+        times = [f"{each[p]:,.0f}" if each[p] is not None else "" for p in ("p50", "p95", "p99")]
+        rows.append([each["name"], f"{each['seconds']:.0f}", f"{each['labels']:,}", f"{each['per_second']:,.1f}", ratio,
+                     *times, f"{each['faults']:,}",
+                     f"{each['memory_early']:,.0f} / {each['memory_half']:,.0f} / {each['memory_late']:,.0f}",
+                     f"{1000 * each['server_cpu'] / max(each['labels'], 1):.2f}"])  # fmt: skip
+    header = ["server", "seconds", "labels", "labels/s", "× bare", "p50 ms", "p95 ms", "p99 ms", "faults",
+              "memory MB early / half / end", "CPU ms a label"]  # fmt: skip
+    n = max(each["annotators"] for each in found.values())
+    return (
+        f"{n} simulated annotators, each with a connection of their own, submit and ask for the next task without a "
+        "pause. A label counts when the server has acknowledged it; the times are of submit + next together. The bare "
+        "route is FastAPI with one commit per request (WAL, synchronous=FULL, as ours) and a `next` that does nothing. "
+        "Ours has 100,000 tasks, the live model, leases and idempotency keys, and takes the next task along with the "
+        "answer, as its page does. Potato and Label Studio are run by their own start commands, with the requests of "
+        "their own pages, 20,000 tasks and 200 users. A fault is an answer that was not acknowledged within 60 seconds "
+        "or was refused.\n\n" + figures(header, rows)
+    )
+
+
+def main() -> None:
+    parser = argparse.ArgumentParser(prog="python -m benchmarks.live.load")
+    parser.add_argument("names", nargs="*", help=", ".join(TARGETS))
+    parser.add_argument("--seconds", type=float, default=SECONDS)
+    parser.add_argument("--annotators", type=int, default=ANNOTATORS)
+    parser.add_argument("--try", dest="trial", action="store_true", help="print only")
+    asked = parser.parse_args()
+    names = asked.names or ["bare", "ours", "potato", "labelstudio"]
+    for name in names:
+        if name not in TARGETS:
+            parser.error(f"there is no server {name!r}; there are {', '.join(TARGETS)}")
+    kept = json.loads(STORE.read_text()) if STORE.is_file() else {}
+    for name in names:
+        kept[name] = found = one(name, asked.annotators, asked.seconds)
+        print(json.dumps(found), flush=True)
+        if not asked.trial:
+            STORE.parent.mkdir(exist_ok=True)
+            STORE.write_text(json.dumps(kept))
+    if not asked.trial:
+        if not PAGE.is_file():
+            PAGE.write_text(HEAD, encoding="utf-8")
+        shown = {name: kept[name] for name in TARGETS if name in kept}
+        write_section(PAGE, "load", "Load", "python -m benchmarks.live.load", section(shown))
+
+
+if __name__ == "__main__":
+    main()
