@@ -16,6 +16,18 @@ from .store import tables as t
 from .store.log import Event, events
 from .words import dumps
 
+# What every answer asks of the database: made once, since putting a statement together takes longer than running it.
+KEYED = sa.select(t.event).where(
+    t.event.c.project == sa.bindparam("project"),
+    t.event.c.worker == sa.bindparam("worker"),
+    t.event.c.idempotency_key == sa.bindparam("key"),
+)
+SHOWN = sa.select(t.task.c.payload).where(
+    t.task.c.project == sa.bindparam("project"), t.task.c.code == sa.bindparam("code")
+)
+# Payloads of tasks that are kept in memory; a task never changes what it shows.
+REMEMBERED = 4_096
+
 
 class Shift:
     """`now` never runs backwards against the log, whatever the clock does."""
@@ -116,8 +128,7 @@ class Shift:
         """The event that this worker's key names."""
         if (worker, key) in self._keys:
             return self._keys[worker, key]
-        of = (t.event.c.project == self.project, t.event.c.worker == worker, t.event.c.idempotency_key == key)
-        row = self.query(sa.select(t.event).where(*of)).first()
+        row = self.query(KEYED, {"project": self.project, "worker": worker, "key": key}).first()
         return None if row is None else Event.of(row)
 
     def last_label(self, worker: int, task: int | None = None) -> Event | None:
@@ -141,11 +152,15 @@ class Shift:
 
     def payloads(self, codes: list[int]) -> dict[int, Any]:
         """What tasks show."""
-        if not codes:
-            return {}
-        of = (t.task.c.project == self.project, t.task.c.code.in_(codes))
-        found = self.query(sa.select(t.task.c.code, t.task.c.payload).where(*of))
-        return {row.code: json.loads(row.payload) for row in found}
+        shown = self.live.shown
+        for code in codes:
+            if code not in shown:
+                row = self.query(SHOWN, {"project": self.project, "code": code}).first()
+                shown[code] = json.loads(row.payload)
+        found = {code: shown[code] for code in codes}
+        while len(shown) > REMEMBERED:
+            del shown[next(iter(shown))]
+        return found
 
     def answers(self, until: int) -> list[Any]:
         """(task, worker, answer, payload of the task) of all answers that counted at an event."""

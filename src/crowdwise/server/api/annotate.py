@@ -68,6 +68,11 @@ async def labels(
     n: Annotated[int, Query(alias="next", ge=0, le=acts.HANDS, description="Tasks to take along.")] = 0,
 ) -> Response:
     """Store an answer. 201 when it is on the disk; 200 with the same receipt for the same key and body."""
+    return await say_label(here, who, form, key, n)
+
+
+async def say_label(here: Project, who: Principal, form: forms.LabelIn, key: str, n: int) -> Response:
+    """An answer, and n tasks that come back with its receipt."""
 
     def command(shift: Shift) -> tuple[bool, dict[str, Any]]:
         worker = worker_of(shift, who, form.worker)

@@ -11,6 +11,7 @@ from ..pages.routes import attach as attach_pages
 from ..project import Project
 from . import annotate, lead, shape, watch
 from .guard import Guard
+from .lane import Lane
 from .who import Rates
 
 ABOUT = "Live labelling: tasks out, answers in, each stored before it is acknowledged. Errors are RFC 9457 problems."
@@ -29,5 +30,6 @@ def make_app(project: Project, *, insecure_local: bool = False, rate: float = 50
     for part in (annotate, lead, watch):
         app.include_router(part.router)
     attach_pages(app, project)
+    app.add_middleware(Lane)
     app.add_middleware(Guard)
     return app

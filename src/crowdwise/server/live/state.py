@@ -43,6 +43,7 @@ class Live:
         self.touched: set[int] = set()
         self.settled: Any = None
         self.minutes: dict[int, int] = {}
+        self.shown: dict[int, Any] = {}  # what the latest tasks show
 
     # ---------------------------------------------------------------- the log
     def apply(self, event: Event, settled: Settled | None = None) -> Any:
