@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import threading
+import time
 import warnings
 from typing import TYPE_CHECKING, Any
 
@@ -20,6 +21,8 @@ if TYPE_CHECKING:
 
 # Seconds between two looks whether a fit is due.
 EVERY = 0.5
+# A fit rests so many times as long as it took: people who answer now come first.
+REST = 9.0
 
 
 class Settler:
@@ -27,7 +30,7 @@ class Settler:
 
     def __init__(self, project: Project) -> None:
         self.project = project
-        self.fits, self.failed = 0, ""
+        self.fits, self.failed, self._rested = 0, "", 0.0
         self._over = threading.Event()
         self._thread = threading.Thread(target=self._run, name="settler", daemon=True)
         self._thread.start()
@@ -49,12 +52,15 @@ class Settler:
     def once(self, *, now: bool = False) -> bool:
         """Fit if it is due (`now`: anyway); whether a fit was taken over."""
         desk = self.project.desk
+        if not now and time.monotonic() < self._rested:
+            return False
         if not (now or desk.do(lambda shift: shift.live.refit_due(shift.now), write=False)):
             return False
         began = desk.do(_begin)
         if began is None:
             return False
         event, rows = began
+        begun = time.monotonic()
         try:
             with warnings.catch_warnings():
                 warnings.simplefilter("ignore")
@@ -62,6 +68,8 @@ class Settler:
         except CrowdwiseError as error:
             self.failed = str(error)
             return False
+        finally:
+            self._rested = time.monotonic() + REST * (time.monotonic() - begun)
         taken = bool(desk.do(lambda shift: _take_over(shift, event, arrays)))
         self.fits += taken
         self.failed = "" if taken else self.failed

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import time
+from functools import cached_property
 
 from fastapi import FastAPI
 
@@ -10,16 +11,29 @@ from ... import __version__
 from ..pages.routes import attach as attach_pages
 from ..project import Project
 from . import annotate, lead, shape, watch
-from .guard import Guard
+from .guard import Guard, Message, Receive, Send
 from .lane import Lane
 from .who import Rates
 
 ABOUT = "Live labelling: tasks out, answers in, each stored before it is acknowledged. Errors are RFC 9457 problems."
 
 
+class App(FastAPI):
+    """The guard and the quick lane stand before the framework, not inside it: most requests never get there."""
+
+    async def __call__(self, scope: Message, receive: Receive, send: Send) -> None:
+        """One request."""
+        scope["app"] = self
+        await self._front(scope, receive, send)
+
+    @cached_property
+    def _front(self) -> Guard:
+        return Guard(Lane(super().__call__))
+
+
 def make_app(project: Project, *, insecure_local: bool = False, rate: float = 50.0, burst: float = 200.0) -> FastAPI:
     """`insecure_local`: who comes without a token is an admin; for a server that only this machine can reach."""
-    app = FastAPI(title="crowdwise", version=__version__, description=ABOUT, docs_url=None, redoc_url=None)
+    app = App(title="crowdwise", version=__version__, description=ABOUT, docs_url=None, redoc_url=None)
     app.state.project = project
     app.state.insecure_local = insecure_local
     app.state.rates = Rates(rate, burst)
@@ -30,6 +44,4 @@ def make_app(project: Project, *, insecure_local: bool = False, rate: float = 50
     for part in (annotate, lead, watch):
         app.include_router(part.router)
     attach_pages(app, project)
-    app.add_middleware(Lane)
-    app.add_middleware(Guard)
     return app
