@@ -65,6 +65,9 @@ class Shards(Generic[V, W]):
         self.first = list(accumulate(source.sizes.tasks, initial=0))
         self._ready: dict[int, W] = {}
 
+    def __reduce__(self) -> tuple[Any, ...]:
+        return type(self), (self.source, self.prepare)  # who gets them makes the parts ready themselves
+
     def __len__(self) -> int:
         return len(self.first) - 1
 
