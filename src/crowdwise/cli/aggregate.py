@@ -10,6 +10,7 @@ import typer
 
 from .loading import checked_method, chosen_method, load, load_prior
 from .options import Force, Gold, GoldColumns, Json, Method, Params, Prior, Seed, Votes
+from .scale.parts import Dask, Far, Grouped, OutOfCore, WorkDir, aggregate_parts, refuse_in_parts
 from .terminal import clean, naming, print_json, print_table, progress, say, tell_ledger
 from .vote_options import USUAL, Asked, reads_votes
 
@@ -44,16 +45,27 @@ def aggregate(
     ] = None,
     force: Force = False,
     json: Json = False,
+    out_of_core: OutOfCore = False,
+    dask: Dask = None,
+    work_dir: WorkDir = None,
+    grouped: Grouped = False,
 ) -> None:
     """Turn votes into labels with honest confidence.
 
-    Without -o the labels go to stdout as CSV: task, label, confidence, entropy, n_labels, p_<class>...
+    Without -o the labels go to stdout as CSV: task, label, confidence, entropy, n_labels, p_<class>... VOTES may be a
+    pattern ('votes/*.parquet') or an address (s3://bucket/votes/*.parquet); see docs/scale.md for votes that do not fit
+    into memory.
     """
     from ..io.beside import refuse_to_overwrite
     from ..io.csv.cells import to_csv
     from ..io.run_folder import OWN, Run
 
     method = _asked_method(method, subjective)
+    far = Far(out_of_core, dask, work_dir, grouped)
+    if far.wanted(votes, asked):
+        refuse_in_parts(drop_flagged=drop_flagged, calibrate=calibrate)
+        _in_parts(votes, method, param, seed, asked, far, (gold, gold_columns), prior, (output, force, json))
+        return
     if output is not None:
         refuse_to_overwrite(output, OWN, force)
     annotations, known = load(votes, asked, gold, gold_columns, method)
@@ -72,6 +84,27 @@ def aggregate(
         sys.stdout.write(to_csv(result.to_table()))
     if not json:
         tell(result, annotations, output)
+
+
+def _in_parts(
+    votes: str,
+    method: str | None,
+    param: list[str] | None,
+    seed: int,
+    asked: Asked,
+    far: Far,
+    gold: tuple[Path | None, str | None],
+    prior: Path | None,
+    out: tuple[Path | None, bool, bool],
+) -> None:
+    """The same over votes that lie in parts on disk."""
+    from ..aggregate import registry
+    from .options import parse_params
+
+    name = registry.DEFAULT if method is None else method
+    chosen = registry.method(name, **{"seed": seed, **parse_params(name, param)})
+    history = None if prior is None else load_prior(prior)
+    aggregate_parts(votes, chosen, asked, far, asked.truth(*gold), history, *out)
 
 
 def _asked_method(method: str | None, subjective: bool) -> str | None:

@@ -32,7 +32,10 @@ def load(
     A method that was asked for tells what the answers are, where nothing else does.
     """
     from ..aggregate import registry
+    from ..scale.files import is_many
 
+    if is_many(votes):
+        return load_many(votes, asked, asked.truth(gold, columns))
     reading = asked.read(votes, None if method is None else registry.card(method).takes)
     annotations = reading.annotations
     if gold is None:
@@ -48,6 +51,18 @@ def load(
     if annotations.n_classes > before:
         say(f"note: {annotations.n_classes - before} classes occur in the gold labels only")
     return annotations, known
+
+
+def load_many(votes: str, asked: Asked, known: Any) -> tuple[Any, Any]:
+    """Votes of several files or objects, read into memory one after the other."""
+    from tempfile import TemporaryDirectory
+
+    from ..scale.gather import in_memory
+    from ..scale.planning import plan
+    from .scale.parts import Far, wish_of
+
+    with TemporaryDirectory(prefix="crowdwise-") as folder:
+        return in_memory(plan(votes, folder, wish_of(asked, Far(), known))), known
 
 
 def with_classes_of(annotations: Any, known: pl.DataFrame) -> Any:

@@ -73,7 +73,9 @@ def from_folder(folder: Path, grades: dict[str, Any]) -> tuple[Votes[Any], Resul
     """Votes, result and, of a trained classifier, the history in a run folder."""
     from ..io.run_folder import Run
 
-    run = Run.load(folder)
+    run, said = Run.load(folder).shown()
+    if said is not None:
+        say(f"note: {said}")
     answers = run.need_votes(folder)
     checked_grades(answers, grades)
     return answers, run.result, run.history

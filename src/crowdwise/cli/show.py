@@ -26,9 +26,9 @@ def show(
                 "method": result.method,
                 "kind": result.kind.name,
                 "params": dict(result.params),
-                "tasks": len(result.tasks),
+                "tasks": result.n_tasks,
                 "workers": result.worker_table().to_dicts(),
-                **result.estimate.facts(),
+                **result.facts(),
                 "expected_accuracy": result.extra.get("expected_accuracy"),
                 "iterations": result.n_iter,
                 "converged": result.converged,
@@ -40,7 +40,7 @@ def show(
     settings = ", ".join(f"{k}={v}" for k, v in result.params.items())
     summary, tables = result.kind.door("show")(result)
     out.print(f"{result.method} ({settings})")
-    out.print(f"{len(result.tasks):,} tasks, {len(result.workers):,} workers; {summary}")
+    out.print(f"{result.n_tasks:,} tasks, {len(result.workers):,} workers; {summary}")
     header, rows = result.kind.door("worker_rows")(result)
     tables.insert(len(tables) - 1, Table("Workers, best and worst", header, rows))
     for table in tables:

@@ -96,7 +96,9 @@ def obtain(
     from ..io.run_folder import Run
 
     if is_run(votes, asked):
-        run = Run.load(votes)
+        run, said = Run.load(votes).shown()
+        if said is not None:
+            say(f"note: {said}")
         answers = run.need_votes(votes)
         checked_grades(answers, grades)
         return answers, run.result, asked.truth(*gold)

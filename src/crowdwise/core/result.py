@@ -149,6 +149,19 @@ class Result(Course):
             }
         )
 
+    @property
+    def n_tasks(self) -> int:
+        """How many tasks there are."""
+        return len(self.tasks)
+
+    def scan(self) -> pl.LazyFrame:
+        """`to_table`, to be asked for what is wanted of it: of a result in parts it is read as it is asked."""
+        return self.to_table().lazy()
+
+    def for_tasks(self, tasks: Any) -> Result:  # noqa: ARG002
+        """The result as far as these tasks go: itself, unless its tasks lie in parts on disk."""
+        return self
+
     # ---------------------------------------------------------------- new tasks, saving, loading
     def infer(self, annotations: Votes[Any], *, unknown_workers: Literal["error", "average"] = "error") -> Result:
         """What the same workers' answers say of new tasks, with everything learnt held fixed.
@@ -170,6 +183,7 @@ class Result(Course):
 
     if TYPE_CHECKING:
         # What results of classes have through __getattr__.
+        def facts(self) -> dict[str, Any]: ...  # noqa: D102
         @property
         def posterior(self) -> F8: ...  # noqa: D102
         @property

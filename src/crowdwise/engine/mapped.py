@@ -10,7 +10,7 @@ A pass reads offsets and cells alone; codes of tasks, workers and labels are mad
 
 from __future__ import annotations
 
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from functools import cached_property, lru_cache
 from pathlib import Path
 from typing import Any
@@ -109,12 +109,6 @@ class Mapped(Annotations):
         found: pl.Series = vars(self)["_place"][2]
         return found
 
-    def heard(self) -> npt.NDArray[np.bool_]:
-        """heard[task]: whether a label of it counts."""
-        if self.weight is None:
-            return np.asarray(np.diff(self.task_offsets) > 0)
-        return np.asarray(np.bincount(self.task, weights=self.weight, minlength=self.n_tasks) > 0)
-
     def plain(self) -> Annotations:
         """The same in memory."""
         numbers: dict[str, Any] = {name: np.array(values) for name, values in self.numbers.items()}
@@ -128,9 +122,7 @@ class Mapped(Annotations):
 class OnDisk:
     """Parts in a folder, as a source. It is small, and whoever gets it opens the parts themselves.
 
-    With `speaking` (a mask of workers) only tasks with labels that count and these workers are in the parts;
-    `tasks` are then the numbers of such tasks. `gold` has for each part codes of tasks (all of the part's) and their
-    known classes.
+    `gold` has for each part codes of its tasks and their known classes.
     """
 
     folder: str
@@ -139,34 +131,26 @@ class OnDisk:
     n_workers: int
     class_names: tuple[Any, ...]
     order: I4 | None = None
-    speaking: npt.NDArray[np.bool_] | None = None
     gold: tuple[tuple[npt.NDArray[np.int64], I4], ...] | None = None
     stays: bool = False
 
     @property
     def sizes(self) -> Sizes:
         """How much there is."""
-        m = self.n_workers if self.speaking is None else int(self.speaking.sum())
-        return Sizes(self.rows, m, self.tasks)
+        return Sizes(self.rows, self.n_workers, self.tasks)
 
     def part(self, number: int) -> Annotations:
         """One part."""
-        whole = self.whole(number)
-        if self.speaking is None:
-            return whole
-        heard = whole.heard()
-        if heard.all() and self.speaking.all():
-            return whole
-        return whole.plain().among(heard, self.speaking)
+        return self.whole(number)
 
     def known(self, number: int) -> I4 | None:
         """The known class of each task of a part, n_classes where it is not known; None where nothing is."""
         if self.gold is None:
             return None
-        whole, (at, label) = self.whole(number), self.gold[number]
-        known = np.full(whole.n_tasks, len(self.class_names), dtype=np.int32)
+        at, label = self.gold[number]
+        known = np.full(self.tasks[number], len(self.class_names), dtype=np.int32)
         known[at] = label
-        return known if self.speaking is None else known[whole.heard()]
+        return known
 
     def whole(self, number: int) -> Mapped:
         """One part with all its tasks and workers."""
@@ -178,10 +162,6 @@ class OnDisk:
     def classes(self) -> pl.Series:
         """All classes."""
         return pl.Series("label", list(self.class_names))
-
-    def among(self, speaking: npt.NDArray[np.bool_], tasks: tuple[int, ...], rows: int) -> OnDisk:
-        """The same parts without silent tasks and workers."""
-        return replace(self, speaking=speaking, tasks=tasks, rows=rows)
 
 
 def _mapped(path: Path) -> npt.NDArray[Any]:

@@ -12,6 +12,7 @@ import polars as pl
 from ..core import kind as kinds
 from ..core.errors import DataError, ParameterError
 from ..core.faults import first_line
+from ..core.kind import resolve
 from ..core.result import Result
 from ..core.vocabulary import quote
 from .beside import refuse_to_overwrite, written_beside
@@ -22,8 +23,9 @@ from .parquet import read_names
 from .runcheck import COMMON, EXTRA, Held, check_facts
 from .sources import LONGEST_LINE, printable
 
-# Format 1 is that of version 0.1.0, which knew classes only; format 2 says the kind of the answers.
-FORMAT, FORMATS = 2, (1, 2)
+# Format 1 is that of version 0.1.0, which knew classes only; format 2 says the kind of the answers; in format 3 the
+# tasks lie in parts (scale/output.py).
+FORMAT, IN_PARTS, FORMATS = 2, 3, (1, 2, 3)
 ALWAYS = ("result.json", "arrays.npz", "tasks.parquet", "workers.parquet")
 # With the vocabularies that kinds bring.
 FILES = (*ALWAYS, *(f"{name}.parquet" for name in ("classes", "parts", "items", "tags", "texts")))
@@ -62,6 +64,21 @@ def write_result(result: Result, folder: Path) -> None:
 
 def load(folder: Path) -> Result:
     """Read a folder that `save` wrote; a stranger may have had it in between, so all of it is checked."""
+    if (folder / "result.json").is_file() and (facts := in_parts(folder)) is not None:
+        found: Result = resolve("crowdwise.scale.found:found_in")(load_files(folder), folder, facts)
+        return found
+    return load_files(folder)
+
+
+def in_parts(folder: Path) -> dict[str, Any] | None:
+    """What a result whose tasks lie in parts says of them; None for a result that is here as a whole."""
+    about = read_json(folder / "result.json")
+    facts = about.get("in_parts")
+    return facts if about.get("format") == IN_PARTS and isinstance(facts, dict) else None
+
+
+def load_files(folder: Path) -> Result:
+    """The result in the files; of one in parts, all but its tasks."""
     missing = [name for name in ALWAYS if not (folder / name).is_file()]
     if missing:
         raise DataError(f"{printable(str(folder))} is no saved result: {missing[0]} is missing")

@@ -21,11 +21,13 @@ from ..core.votes import Votes
 from .beside import refuse_to_overwrite, written_beside
 from .csv.cells import to_csv
 from .parquet import NAMES, open_parquet, read_columns
-from .result_files import FILES, load, read_json, write_result
+from .result_files import FILES, in_parts, load, read_json, write_result
 from .sources import printable
 from .tables import open_table
 
 VOTES, LEDGER, HISTORY = "votes.parquet", "ledger.json", "history.csv"
+# Votes of a sample of tasks, where all of them lie in parts.
+SAMPLE = "votes_sample.parquet"
 TABLES = ("labels.csv", "workers.csv", "confusion.csv", LEDGER)
 ABOUT = ("about_tasks.parquet", "about_workers.parquet")
 # All that a run may write; what else lies in its folder is somebody else's.
@@ -51,6 +53,7 @@ class Run:
     votes: Votes[Any] | None = None
     history: pl.DataFrame | None = None
     ledger: Ledger = field(default_factory=lambda: Ledger(0, 0))
+    folder: Path | None = None  # where the tasks are, where they lie in parts
 
     def __post_init__(self) -> None:
         if self.votes is not None and self.ledger.rows_in == 0:
@@ -98,6 +101,8 @@ class Run:
         folder = Path(folder)
         result = load(folder)
         ledger = saved_ledger(folder / LEDGER) if (folder / LEDGER).is_file() else Ledger(0, 0)
+        if in_parts(folder) is not None:
+            return Run(result, ledger=ledger, folder=folder)
         votes = load_votes(folder, result) if (folder / VOTES).is_file() else None
         if votes is not None and ledger.rows_in:
             votes = replace(votes, ledger=ledger)
@@ -107,6 +112,21 @@ class Run:
             history = table.read(table.header)
         return Run(result, votes, history, ledger)
 
+    def shown(self) -> tuple[Run, str | None]:
+        """The run as far as it can be looked at, and what to say of it: of a run in parts, a sample of its tasks."""
+        if self.folder is None:
+            return self, None
+        frame = read_columns(self.folder / SAMPLE, {"task": NAMES})
+        result = self.result.for_tasks(frame["task"])
+        votes = load_votes(self.folder, result, SAMPLE)
+        n = self.result.n_tasks
+        said = (
+            f"{len(result.tasks):,} of {n:,} tasks, drawn at random, and their votes are looked at"
+            if (len(result.tasks) < n)
+            else None
+        )
+        return Run(result, votes, None, votes.ledger), said
+
     def need_votes(self, folder: str | Path) -> Votes[Any]:
         """The votes, or one line that says what to do without them."""
         if self.votes is None:
@@ -114,26 +134,26 @@ class Run:
         return self.votes
 
 
-def load_votes(folder: Path, result: Result) -> Any:
+def load_votes(folder: Path, result: Result, name: str = VOTES) -> Any:
     """The votes that the result in this folder was fitted on; a stranger may have had them in between."""
-    if not (folder / VOTES).is_file():
-        raise DataError(f"{folder} holds a result but not its votes ({VOTES}); name the file of votes instead")
+    if not (folder / name).is_file():
+        raise DataError(f"{folder} holds a result but not its votes ({name}); name the file of votes instead")
     kind = result.kind
     numbers = (pl.Float64(), pl.Int64())
     answer = result.estimate.answer_columns()
     types = dict.fromkeys(("task", "worker"), NAMES) | dict.fromkeys(answer, kind.dtypes or NAMES)
     types |= dict.fromkeys(NUMBERS, numbers)
-    own = [name for name in open_parquet(folder / VOTES, VOTES).header if is_of_rows(name)]
-    types |= dict.fromkeys((name for name in own if name not in types), (*NAMES, *numbers, pl.Null()))
+    own = [each for each in open_parquet(folder / name, name).header if is_of_rows(each)]
+    types |= dict.fromkeys((each for each in own if each not in types), (*NAMES, *numbers, pl.Null()))
     try:
-        frame = read_columns(folder / VOTES, types)
-        missing = [name for name in ("task", "worker", *answer) if name not in frame.columns]
+        frame = read_columns(folder / name, types)
+        missing = [each for each in ("task", "worker", *answer) if each not in frame.columns]
         if missing:
             raise DataError(f"the column {missing[0]} is missing")
         coder = partial(kind.coder, **result.estimate.coder_options())
-        columns: dict[str, Any] = {name: frame[name] for name in frame.columns if not is_of_rows(name)}
+        columns: dict[str, Any] = {each: frame[each] for each in frame.columns if not is_of_rows(each)}
         if len(columns) < frame.width:
-            columns["about_rows"] = frame.select(name for name in frame.columns if is_of_rows(name))
+            columns["about_rows"] = frame.select(each for each in frame.columns if is_of_rows(each))
         votes = kind.votes._of(
             encode(columns, coder, tasks=result.tasks, workers=result.workers, duplicates="keep"),
         )
@@ -141,7 +161,7 @@ def load_votes(folder: Path, result: Result) -> Any:
             raise DataError("its tasks are not those of the result")
         return _with_about(votes, folder)
     except DataError as error:
-        raise DataError(f"{printable(str(folder / VOTES))} is damaged ({error})") from error
+        raise DataError(f"{printable(str(folder / name))} is damaged ({error})") from error
 
 
 def saved_about(folder: Path) -> pl.DataFrame | None:

@@ -65,6 +65,11 @@ def is_many(votes: str | Path | Sequence[Any]) -> bool:
     return not Path(text).exists() and any(c in text for c in "*?[")
 
 
+def is_table(path: Path) -> bool:
+    """Whether this is one file of a format that can be read in parts."""
+    return path.is_file() and _is_table(path.name)
+
+
 def expand(votes: str | Path | Sequence[Any], format: str | None = None) -> list[File]:
     """All files that are meant, in the order of their names; those of a list in its own order."""
     if not isinstance(votes, str | Path):
@@ -106,7 +111,7 @@ def _format(name: str) -> str:
 def _local(pattern: str) -> list[str]:
     if os.path.isdir(pattern):
         names = [entry.path for entry in os.scandir(pattern) if entry.is_file() and _is_table(entry.name)]
-        return sorted(names)
+        return sorted(name for name in names if not os.path.basename(name).startswith((".", "_")))
     if os.path.exists(pattern) or not any(c in pattern for c in "*?["):
         if not os.path.exists(pattern):
             raise DataError(f"{printable(pattern)}: there is no such file")
@@ -118,12 +123,12 @@ def _local(pattern: str) -> list[str]:
 
 
 def _is_table(name: str) -> bool:
-    """Whether a file of a folder is one of its tables; markers and hidden files are not."""
+    """Whether a file's name is that of a table."""
     suffixes = [suffix.lower() for suffix in Path(name).suffixes]
     if suffixes and suffixes[-1] in COMPRESSED:
         suffixes.pop()
     kind = FORMATS.get(suffixes[-1]) if suffixes else None
-    return kind in TABLES and not name.startswith((".", "_"))
+    return kind in TABLES
 
 
 def _objects(address: str, format: str | None) -> list[File]:

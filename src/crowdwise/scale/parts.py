@@ -40,6 +40,7 @@ class PartFacts:
     rows: int
     tasks: int
     heard: int  # tasks with a label that counts
+    heard_rows: int  # rows of these tasks
     most: int  # the most labels that a task has
     dropped: Mapping[str, int] = field(default_factory=dict)
     lost: tuple[str, ...] = ()  # names with a character that is lost
@@ -82,7 +83,15 @@ def write_part(
     weight = numbers.get("weight")
     each = np.diff(starts)
     heard = each > 0 if weight is None else np.bincount(at, weights=weight, minlength=n) > 0
-    facts = PartFacts(len(at), n, int(heard.sum()), int(each.max(initial=0)), dropped, _lost(column.vocabulary))
+    facts = PartFacts(
+        rows=len(at),
+        tasks=n,
+        heard=int(heard.sum()),
+        heard_rows=int(each[heard].sum()),
+        most=int(each.max(initial=0)),
+        dropped=dropped,
+        lost=_lost(column.vocabulary),
+    )
     said = np.bincount(worker, minlength=m)
     heavy = np.bincount(worker, weights=weight, minlength=m)
     return facts, said.astype(np.int64), heavy.astype(np.float64)

@@ -91,11 +91,6 @@ class Plan:
         tasks = tuple(part.tasks for part in self.parts)
         return OnDisk(str(self.folder), self.n_rows, tasks, len(self.workers), tuple(self.classes.to_list()), order)
 
-    def heard(self, speaking: npt.NDArray[np.bool_], gold: Placed | None = None) -> OnDisk:
-        """The parts without tasks that have no labels and without workers who do not speak."""
-        rows = int(self.per_worker["labels"][speaking].sum())
-        return replace(self.source, gold=gold).among(speaking, tuple(part.heard for part in self.parts), rows)
-
     @property
     def single_label(self) -> bool:
         """Whether no task has more than one label."""

@@ -12,11 +12,12 @@ from .scored import Table
 
 def show_classes(result: Result) -> tuple[str, list[Table]]:
     """How right the labels are; classes and the least certain tasks."""
-    table = result.to_table()
-    counts = dict(table["label"].value_counts().iter_rows())
+    table = result.scan()
+    counts = dict(table.group_by("label").len().collect().iter_rows())
     names = result.classes.to_list()
     rows = [[str(c), f"{p:.3f}", f"{counts.get(c, 0):,}"] for c, p in zip(names, result.class_prior, strict=True)]
-    doubtful = table.sort("confidence").head(5).select("task", "label", "confidence", "n_labels")
+    some = table.select("task", "label", "confidence", "n_labels")
+    doubtful = some.bottom_k(5, by="confidence").collect().sort("confidence", maintain_order=True)
     least = [[str(t), str(lab), f"{c:.3f}", str(n)] for t, lab, c, n in doubtful.iter_rows()]
     return outlook(result), [
         Table("Classes", ["class", "prior", "tasks"], rows[:30]),

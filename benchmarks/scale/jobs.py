@@ -1,0 +1,148 @@
+"""What is measured, each in a process of its own: `python -m benchmarks.scale.jobs NAME '{"argument": ...}'`.
+
+The answer and the peak of resident memory are printed as one line of JSON.
+"""
+
+from __future__ import annotations
+
+import json
+import os
+import resource
+import shutil
+import subprocess
+import sys
+import time
+from functools import partial
+from pathlib import Path
+from typing import Any
+
+from .. import ROOT
+
+MARK = "@@ "
+
+
+def run(name: str, threads: int = 2, limit_gb: float | None = None, timeout: float | None = None, **given: Any) -> Any:
+    """The answer of a job in a fresh process; `limit_gb` bounds its address space."""
+    env = {**os.environ, "CROWDWISE_THREADS": str(threads), "POLARS_MAX_THREADS": str(threads), "OMP_NUM_THREADS": "1"}
+    command = [sys.executable, "-m", "benchmarks.scale.jobs", name, json.dumps(given)]
+    if limit_gb is not None:
+        command = ["prlimit", f"--as={int(limit_gb * 1e9)}", *command]
+    done = subprocess.run(command, cwd=ROOT, env=env, capture_output=True, text=True, check=False, timeout=timeout)
+    found = [line for line in done.stdout.splitlines() if line.startswith(MARK)]
+    if done.returncode or not found:
+        last = done.stderr.strip().splitlines()[-1:] or [f"exit code {done.returncode}"]
+        raise RuntimeError(f"{name}: {last[0]}")
+    return json.loads(found[0].removeprefix(MARK))
+
+
+def planned(pattern: str, work: str) -> dict[str, Any]:
+    """Planning alone."""
+    from crowdwise.scale.planning import plan
+
+    shutil.rmtree(work, ignore_errors=True)
+    begin = time.perf_counter()
+    found = plan(pattern, work)
+    wall = time.perf_counter() - begin
+    return {"wall": wall, "rows": found.n_rows, "parts": len(found.parts), "bytes": size_of(work)}
+
+
+def sorted_by_polars(pattern: str, out: str) -> dict[str, Any]:
+    """polars' own scan, sort by task and worker, and write."""
+    import polars as pl
+
+    begin = time.perf_counter()
+    pl.scan_parquet(pattern).sort("task", "worker").sink_parquet(out)
+    wall = time.perf_counter() - begin
+    os.unlink(out)
+    return {"wall": wall}
+
+
+def whole(pattern: str, work: str, out: str, max_iter: int) -> dict[str, Any]:
+    """Plan, fit and write, as the command does; how long each took."""
+    from crowdwise.aggregate.registry import method
+    from crowdwise.scale.fitting import fit_plan
+    from crowdwise.scale.planning import plan
+
+    stages = {}
+    begin = time.perf_counter()
+    found = plan(pattern, work)
+    stages["plan"] = time.perf_counter() - begin
+    shutil.rmtree(Path(work) / "fit", ignore_errors=True)
+    begin = time.perf_counter()
+    facts = fit_plan(found, method("dawid_skene", max_iter=max_iter, tol=0.0), Path(out), force=True)
+    stages["fit"] = time.perf_counter() - begin
+    return {**stages, "rows": found.n_rows, **facts, "accuracy": accuracy(out)}
+
+
+def accuracy(out: str) -> float:
+    """Share of right labels in one part in ten of the output."""
+    import numpy as np
+    import polars as pl
+
+    from .crowd import truth_of
+
+    right = n = 0
+    for path in sorted(Path(out, "labels").glob("part-*0.parquet")):
+        table = pl.read_parquet(path, columns=["task", "label"])
+        truth = truth_of(table["task"].str.slice(1).cast(pl.Int64).to_numpy())
+        right += int((pl.Series(list("abcde")).gather(truth) == table["label"]).sum())
+        n += table.height
+    return float(np.round(right / n, 4))
+
+
+def passes(work: str, few: int, many: int, where: str) -> dict[str, Any]:
+    """Seconds a pass: the difference of two run lengths, in parts on disk or in memory, the best of three."""
+    from crowdwise.aggregate.base import Run
+    from crowdwise.aggregate.registry import method
+    from crowdwise.scale.fitting import surveyed
+    from crowdwise.scale.gather import in_memory
+    from crowdwise.scale.plan import Plan
+
+    found = Plan.load(Path(work))
+    if where == "memory":
+        votes = in_memory(found)
+
+        def fit(n: int) -> None:
+            method("dawid_skene", max_iter=n, tol=0.0).solve(votes, None, Run())
+    else:
+        fit = partial(_learn, found, surveyed(found, None))
+    fit(few)
+    times: dict[int, list[float]] = {few: [], many: []}
+    for _ in range(3):
+        for n in (few, many):
+            begin = time.perf_counter()
+            fit(n)
+            times[n].append(time.perf_counter() - begin)
+    return {"pass": (min(times[many]) - min(times[few])) / (many - few), "rows": found.n_rows}
+
+
+def _learn(found: Any, seen: Any, n: int) -> None:
+    """The loop alone: no skills, no writing."""
+    from crowdwise.aggregate.base import Run
+    from crowdwise.aggregate.registry import method
+    from crowdwise.aggregate.spread import Spread
+    from crowdwise.engine.drivers import Threads
+    from crowdwise.maths.kernels import n_threads
+
+    data = Spread.over(found.source, partial(Threads, threads=n_threads()), single_label=False, told=False)
+    method("dawid_skene", max_iter=n, tol=0.0).learn(data, Run())
+    _ = seen
+
+
+def size_of(folder: str) -> int:
+    """Bytes on disk."""
+    return sum(path.stat().st_size for path in Path(folder).rglob("*") if path.is_file())
+
+
+JOBS = {job.__name__: job for job in (planned, sorted_by_polars, whole, passes)}
+
+
+def main() -> None:
+    """Run a job and print what it found."""
+    answer = JOBS[sys.argv[1]](**json.loads(sys.argv[2]))
+    peak = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss / 1e6
+    print(MARK + json.dumps({**answer, "peak_gb": peak}))
+
+
+if __name__ == "__main__":
+    main()

@@ -1,0 +1,1 @@
+"""aggregate over votes in many files, or in more than memory."""

@@ -1,0 +1,189 @@
+"""crowdwise aggregate over votes in many files, or in more than memory: plan, fit in parts, say how it goes."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from contextlib import contextmanager
+from dataclasses import dataclass
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated, Any
+
+import typer
+
+from ...core.errors import ParameterError
+from ..terminal import print_json, print_table, say, tell_ledger
+from ..vote_options import Asked, parse_order
+from .progress import going
+
+if TYPE_CHECKING:
+    from ...engine.drivers import Hire
+
+OutOfCore = Annotated[
+    bool,
+    typer.Option(
+        "--out-of-core", help="Work in parts on disk; by itself where the votes would take half of the free memory."
+    ),
+]
+Dask = Annotated[
+    str | None,
+    typer.Option(
+        "--dask",
+        help="Work in parts on a Dask cluster: the scheduler's address (tcp://...), or local[:N] for N processes here.",
+        metavar="ADDRESS",
+        show_default=False,
+    ),
+]
+WorkDir = Annotated[
+    Path | None,
+    typer.Option(
+        "--work-dir",
+        help="Where the parts are kept for the next run; by default beside -o, until the run is written.",
+        metavar="DIR",
+        show_default=False,
+    ),
+]
+Grouped = Annotated[
+    bool, typer.Option("--grouped", help="All rows of a task follow each other in one file: no shuffle is needed.")
+]
+# What cannot be said of a fit in parts.
+NOT_IN_PARTS = ("question", "predictions", "multiple", "offered", "about_tasks", "about_workers", "links")
+
+
+@dataclass(frozen=True)
+class Far:
+    """What was said about working in parts."""
+
+    out_of_core: bool = False
+    dask: str | None = None
+    work_dir: Path | None = None
+    grouped: bool = False
+
+    def wanted(self, votes: str, asked: Asked) -> bool:
+        """Whether the votes are to be worked on in parts: somebody says so, or they would fill the memory."""
+        from ...scale.files import TABLES, expand, is_many, is_table
+        from ...scale.memory import too_large
+
+        if self.out_of_core or self.dask is not None or self.grouped:
+            return True
+        named = asked.format is not None and asked.format not in TABLES
+        if votes == "-" or named or not (is_many(votes) or is_table(Path(votes))):
+            return False
+        why = too_large(expand(votes, asked.format))
+        if why is not None:
+            say(f"note: {why}: working in parts on disk (--out-of-core)")
+        return why is not None
+
+
+def aggregate_parts(
+    votes: str,
+    method: Any,
+    asked: Asked,
+    far: Far,
+    gold: Any,
+    prior: Any,
+    output: Path | None,
+    force: bool,
+    json: bool,
+) -> None:
+    """Plan the votes, fit the method and write the run folder."""
+    from ...io.beside import refuse_to_overwrite
+    from ...scale.fitting import Told, check_method, fit_plan, work_place
+    from ...scale.output import NAMES
+    from ...scale.planning import plan
+
+    if output is None:
+        raise ParameterError("votes in parts need -o DIR: their labels are written as Parquet, a part each")
+    refuse_to_overwrite(output, NAMES, force)
+    check_method(method.name)
+    place = work_place(output, far.work_dir)
+    with going() as tell:
+        found = plan(votes, place, wish_of(asked, far, gold), tell.planning)
+        tell_ledger(found.ledger)
+        say(f"{found.n_rows:,} annotations of {found.n_tasks:,} tasks in {len(found.parts)} parts")
+        told = Told(say, tell.planning, tell.fitting(found.n_rows))
+        with hired(far.dask) as hire:
+            facts = fit_plan(found, method, output, gold=gold, prior=prior, hire=hire, force=force, told=told)
+    if far.work_dir is None:
+        import shutil
+
+        shutil.rmtree(place, ignore_errors=True)
+    _tell(found, output, facts, json)
+
+
+def refuse_in_parts(**wishes: bool) -> None:
+    """Refuse what needs all votes at once."""
+    for name, wished in wishes.items():
+        if wished:
+            raise ParameterError(f"--{name.replace('_', '-')} needs all votes at once and does not go in parts")
+
+
+def wish_of(asked: Asked, far: Far, gold: Any) -> Any:
+    """The options of reading, as a plan takes them; those that do not go in parts are refused."""
+    from ...core.intake.columns import parse_columns
+    from ...io.kind_of_columns import answer_roles
+    from ...scale.wish import Wish
+
+    usual = Asked()
+    for name in NOT_IN_PARTS:
+        if getattr(asked, name) != getattr(usual, name):
+            raise ParameterError(f"--{name.replace('_', '-')} does not go with votes in parts; read them into memory")
+    order = parse_order(asked.order)
+    return Wish(
+        parse_columns(asked.columns, answer=answer_roles()),
+        asked.duplicates.value,
+        asked.format,
+        tuple(asked.missing or ()),
+        asked.kind,
+        None if order is None else tuple(order),
+        () if gold is None else tuple(gold["label"].unique().sort().to_list()),
+        far.grouped,
+    )
+
+
+@contextmanager
+def hired(dask: str | None) -> Iterator[Hire | None]:
+    """Whoever is to work on the parts; None: threads of this process."""
+    if dask is None:
+        yield None
+        return
+    from ...core.kind import resolve
+
+    with resolve("crowdwise.engine.cluster:hired")(dask) as hire:
+        yield hire
+
+
+def _tell(plan: Any, output: Path, facts: dict[str, Any], json: bool) -> None:
+    from ...core.result import Result
+    from ...workers.short import worker_rows
+
+    result = Result.load(output)
+    if json:
+        print_json(
+            {
+                "method": result.method,
+                "kind": "classes",
+                "params": dict(result.params),
+                "annotations": plan.n_rows,
+                "workers": len(result.workers),
+                "classes": result.classes.to_list(),
+                "class_prior": result.class_prior.tolist(),
+                "iterations": result.n_iter,
+                "converged": result.converged,
+                **{
+                    ("tasks" if name == "n_tasks" else name): value for name, value in facts.items() if name != "n_rows"
+                },
+                "ledger": plan.ledger.to_dict(),
+                "output": str(output),
+                "labels": None,
+            }
+        )
+        return
+    say(
+        f"{plan.n_rows:,} annotations of {facts['n_tasks']:,} tasks by {len(result.workers):,} workers, "
+        f"{len(result.classes)} classes; {result.method}, {result.n_iter} iterations; mean confidence "
+        f"{facts['mean_confidence']:.3f}"
+    )
+    if facts["silent"]:
+        say(f"{facts['silent']:,} tasks have no label at all; their rows show the class prior")
+    print_table("Workers, best and worst", *worker_rows(result))
+    say(f"written to {output}")
