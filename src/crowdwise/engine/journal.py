@@ -32,7 +32,7 @@ current: ContextVar[Journal | None] = ContextVar("journal", default=None)
 
 
 class Journal:
-    """The loops of one fit; `what` says which fit it is, and a journal of another one is begun anew."""
+    """The loops of one fit; `what` says which fit it is, and a journal of another one is begun again."""
 
     def __init__(self, folder: Path, what: Any) -> None:
         self.folder = folder

@@ -73,8 +73,13 @@ def load(folder: Path) -> Result:
 def in_parts(folder: Path) -> dict[str, Any] | None:
     """What a result whose tasks lie in parts says of them; None for a result that is here as a whole."""
     about = read_json(folder / "result.json")
+    if about.get("format") != IN_PARTS:
+        return None
     facts = about.get("in_parts")
-    return facts if about.get("format") == IN_PARTS and isinstance(facts, dict) else None
+    if not isinstance(facts, dict):
+        said = quote([facts])
+        raise DataError(f"{printable(str(folder))}: the saved result is damaged (in_parts is {said})")
+    return facts
 
 
 def load_files(folder: Path) -> Result:

@@ -77,7 +77,7 @@ def _pieces(file: File, wish: Wish, rows: int, size: int) -> Iterator[Piece]:
 
 
 def _chosen(table: Table, wish: Wish) -> tuple[dict[str, str], tuple[str, ...]]:
-    """Which column is which, as where one file is read; what a fit in parts cannot heed is said."""
+    """Which column is which, as where one file is read; what a fit in parts cannot use is said."""
     kind, _, chosen, notes = columns_of(table, wish.columns, wish.kind)
     if kind.name != "classes" and wish.kind is None and may_be_classes(table.header):
         some = table.read(list(chosen.values()))

@@ -56,7 +56,7 @@ def plan(
     wish: Wish = Wish(),  # noqa: B008
     progress: Progress | None = None,
 ) -> Plan:
-    """The votes in parts in this folder; made anew only where files or options are not those of the plan there."""
+    """The votes in parts in this folder; made again only where files or options are not those of the plan there."""
     folder, files = Path(folder), expand(votes, wish.format)
     if (folder / MARKER).is_file():
         with suppress(DataError):
