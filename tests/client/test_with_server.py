@@ -144,3 +144,16 @@ def test_a_token_that_is_not_known(serve):
     live = serve()
     with Project(live.url, "cw_nonsense") as project, pytest.raises(ServerProblem, match="401"):
         project.next()
+
+
+def test_simulated_workers_at_a_running_server(serve, capfd):
+    from crowdwise.cli import main
+
+    live = serve(n=10, cap=3)
+    for wanted in ("12 answers", "answers of 4 simulated workers"):  # the second time the workers are there already
+        with pytest.raises(SystemExit) as stop:
+            main(["project", "simulate", live.url, "--token", live.admin_token, "--workers", "4", "--answers", "12"])
+        err = capfd.readouterr().err
+        assert stop.value.code == 0, err
+        assert wanted in err
+    assert live.admin.status()["answers"]["counted"] >= 12

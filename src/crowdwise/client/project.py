@@ -98,6 +98,15 @@ class Project:
         """What is believed of a task, and who said what."""
         return dict(self.wire.json("GET", f"{self.base}/tasks/{quote(task, safe='')}"))
 
+    def tasks(self, state: str | None = None, order: str = "given", page: int = 1000) -> Iterator[dict[str, Any]]:
+        """All tasks with what is believed of them; `state`: open, sure, capped, ...; `order`: given or contested."""
+        after: int | None = 0
+        while after is not None:
+            params = {"after": after, "limit": page, "order": order} | ({} if state is None else {"state": state})
+            found = self.wire.json("GET", f"{self.base}/tasks", params=params)
+            yield from found["tasks"]
+            after = found.get("next")
+
     def add_tasks(self, tasks: Sequence[Mapping[str, Any]]) -> dict[str, Any]:
         """More tasks: {"id", "payload", ...}."""
         return dict(self.wire.json("POST", f"{self.base}/tasks", {"tasks": [dict(each) for each in tasks]}, safe=False))

@@ -26,19 +26,21 @@ REST = 9.0
 
 
 class Settler:
-    """One thread; answers never wait for it."""
+    """One thread; answers never wait for it. Without `start` fits come when `once` is called."""
 
-    def __init__(self, project: Project) -> None:
+    def __init__(self, project: Project, *, start: bool = True) -> None:
         self.project = project
-        self.fits, self.failed, self._rested = 0, "", 0.0
+        self.fits, self.failed, self._rested, self._rest = 0, "", 0.0, REST if start else 0.0
         self._over = threading.Event()
         self._thread = threading.Thread(target=self._run, name="settler", daemon=True)
-        self._thread.start()
+        if start:
+            self._thread.start()
 
     def close(self) -> None:
         """Stop; a fit that runs is given up."""
         self._over.set()
-        self._thread.join(timeout=1)
+        if self._thread.is_alive():
+            self._thread.join(timeout=1)
 
     def _run(self) -> None:
         while not self._over.wait(EVERY):
@@ -69,7 +71,7 @@ class Settler:
             self.failed = str(error)
             return False
         finally:
-            self._rested = time.monotonic() + REST * (time.monotonic() - begun)
+            self._rested = time.monotonic() + self._rest * (time.monotonic() - begun)
         taken = bool(desk.do(lambda shift: _take_over(shift, event, arrays)))
         self.fits += taken
         self.failed = "" if taken else self.failed

@@ -9,6 +9,7 @@ import typer
 
 from ...core.errors import DataError, MissingDependencyError, ParameterError
 from ..terminal import print_json, print_table, say
+from .simulate import simulate
 
 if TYPE_CHECKING:
     from ...server.project import Project
@@ -19,6 +20,7 @@ project = typer.Typer(
     no_args_is_help=True,
     add_completion=False,
 )
+project.command("simulate")(simulate)
 Dir = Annotated[Path, typer.Argument(help="The project's folder.", metavar="DIR", show_default=False)]
 
 
