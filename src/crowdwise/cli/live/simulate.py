@@ -7,7 +7,7 @@ from typing import Annotated, Any
 
 import typer
 
-from ...core.errors import DataError, ParameterError
+from ...core.errors import DataError, MissingDependencyError, ParameterError
 from ..options import Json, Seed
 from ..terminal import clean, counting, print_json, print_table, say
 
@@ -67,12 +67,13 @@ def simulate(
 def _compare(
     folder: Path, policies: list[str] | None, n: int | None, accuracy: float | None, planted: Any, seed: int, json: bool
 ) -> None:
-    from .project import _server
+    try:
+        from ...server.project import Project
+        from ...server.rehearsal import compare, plant
+    except ImportError as error:
+        raise MissingDependencyError(f"this needs more packages ({error}): pip install 'crowdwise[serve]'") from error
 
-    server = _server()
-    from ...server.rehearsal import compare, plant
-
-    with server.Project(folder) as opened:
+    with Project(folder) as opened:
         config, names = opened.desk.live.config, list(opened.desk.live.crowd.tasks)[:n]
     if not config.sure:
         raise ParameterError(f"simulated workers say classes; this project asks for {config.kind}")

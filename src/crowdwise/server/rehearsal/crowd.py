@@ -37,7 +37,7 @@ class Planted:
         """The share of tasks whose label is right; one without a label is not."""
         true = [self.classes[k] for k in self.truth.tolist()]
         hit = sum(labels.get(task) == name for task, name in zip(self.tasks, true, strict=True))
-        return hit / len(self.tasks)
+        return float(hit / len(self.tasks))
 
 
 def plant(
