@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import contextlib
 import secrets
 import time
 from collections.abc import Callable
@@ -16,16 +17,18 @@ from .acts import manage
 from .auth import Door, issue
 from .config import Config
 from .desk import Desk
-from .live.replay import Refits
+from .live.replay import replay
+from .live.said import answers_at
 from .live.settled import load_settled
+from .live.snapshot import load, save, take
 from .live.state import Live
 from .problems import Problem
 from .settler import Settler
 from .shift import Shift
 from .store import tables as t
 from .store.engine import Database, reason
-from .store.folder import Folder
-from .store.log import Event, events
+from .store.folder import SNAPSHOTS, Folder
+from .store.log import Event, events, head
 from .words import dumps, name_of
 
 
@@ -36,7 +39,7 @@ class Project:
         self.folder = Folder(path)
         self.name = self.folder.name
         self.database = Database(self.folder.url, self.name)
-        self.clock = clock
+        self.clock, self.uid, self.snapshot_at = clock, "", 0
         if serve and self.database.sqlite:
             self.folder.lock()
         try:
@@ -59,13 +62,8 @@ class Project:
             first = connection.execute(sa.select(t.project).where(t.project.c.id == self.name)).first()
             if first is None:
                 raise DataError(f"{self.folder.path}: the database has no project {self.name!r}")
-            log = events(connection, self.name)
-            create = next(log)
-            live = Live(Config.of(create.payload))
-            fits = Refits(live, lambda event: load_settled(connection.execute, self.name, event.id))
-            fits.apply(create)
-            for event in log:
-                fits.apply(event)
+            self.uid = first.uid
+            live = self._replayed(connection)
             shift = Shift(live, self.name, connection, self.clock())
             mine = (t.lease.c.project == self.name, t.lease.c.expires_at > shift.now)
             for row in connection.execute(sa.select(t.lease).where(*mine).order_by(t.lease.c.id)):
@@ -73,6 +71,30 @@ class Project:
             most = sa.select(sa.func.max(t.lease.c.id)).where(t.lease.c.project == self.name)
             live.leases.last = connection.execute(most).scalar() or 0
             return live
+
+    def _replayed(self, connection: sa.Connection) -> Live:
+        """The last snapshot and the rest of the log; the whole log where that does not work."""
+        read = connection.execute
+        how: dict[str, Any] = {
+            "kept": lambda event: load_settled(read, self.name, event.id),
+            "answers": lambda event: answers_at(read, self.name, event),
+        }
+        live = load(self.folder.path / SNAPSHOTS, self.uid)
+        if live is not None and live.last <= head(connection, self.name):
+            try:
+                self.snapshot_at = live.last
+                return replay(events(connection, self.name, live.last), live.config, live=live, **how)
+            except ValueError:  # it takes over a fit that began before the snapshot and is not kept any more
+                pass
+        self.snapshot_at = 0
+        create = next(events(connection, self.name, until=1))
+        return replay(events(connection, self.name), Config.of(create.payload), **how)
+
+    def snapshot(self) -> None:
+        """Keep the live state, so that the next start is short."""
+        arrays = self.desk.do(lambda shift: take(shift.live, self.uid), write=False)
+        save(arrays, self.folder.path / SNAPSHOTS)
+        self.snapshot_at = self.desk.live.last
 
     def _heard(self, shift: Shift) -> None:
         """After each batch: tokens that changed are looked up anew."""
@@ -83,6 +105,9 @@ class Project:
         """Finish and let go."""
         if self.settler is not None:
             self.settler.close()
+            if self.desk.sound and self.desk.live.last > self.snapshot_at:
+                with contextlib.suppress(OSError):  # a shortcut that cannot be kept is none
+                    self.snapshot()
         self.desk.close()
         self.database.close()
         self.folder.unlock()

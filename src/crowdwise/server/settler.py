@@ -23,6 +23,8 @@ if TYPE_CHECKING:
 EVERY = 0.5
 # A fit rests so many times as long as it took: people who answer now come first.
 REST = 9.0
+# Events after which the state is kept again: the most that a start has to replay.
+SNAPSHOT = 10_000
 
 
 class Settler:
@@ -45,7 +47,9 @@ class Settler:
     def _run(self) -> None:
         while not self._over.wait(EVERY):
             try:
-                self.once()
+                fitted = self.once()
+                if fitted or self.project.desk.live.last - self.project.snapshot_at >= SNAPSHOT:
+                    self.project.snapshot()
             except Problem:  # the desk cannot store at present; later
                 continue
             except Exception as error:

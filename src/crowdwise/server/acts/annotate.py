@@ -6,6 +6,7 @@ from dataclasses import dataclass
 from typing import Any
 
 from ...active import Asked
+from ..live.crowd import DAY
 from ..problems import Problem
 from ..shift import Shift
 from ..store.log import Event
@@ -62,8 +63,8 @@ def next_tasks(shift: Shift, worker: int, n: int = 1) -> dict[str, Any]:
 def progress(shift: Shift, worker: int) -> dict[str, Any]:
     """How far this worker has come, and what is open."""
     who = shift.live.crowd.workers[worker]
-    who.count(shift.now, 0)
-    return {"answered": who.answers, "today": who.today, "in_hand": len(shift.live.leases.of(worker))}
+    today = who.today if who.day == int(shift.now // DAY) else 0
+    return {"answered": who.answers, "today": today, "in_hand": len(shift.live.leases.of(worker))}
 
 
 def label(shift: Shift, worker: int, said: Said) -> tuple[bool, dict[str, Any]]:

@@ -13,6 +13,7 @@ from ..project import Project
 from . import annotate, lead, shape, watch
 from .guard import Guard, Message, Receive, Send
 from .lane import Lane
+from .hub import Hub
 from .who import Rates
 
 ABOUT = "Live labelling: tasks out, answers in, each stored before it is acknowledged. Errors are RFC 9457 problems."
@@ -40,6 +41,7 @@ def make_app(project: Project, *, insecure_local: bool = False, rate: float = 50
     app.state.strangers = Rates(5.0, 50.0)
     app.state.answered = {}
     app.state.started = time.time()
+    app.state.hub = Hub(project)
     shape.attach(app)
     for part in (annotate, lead, watch):
         app.include_router(part.router)

@@ -3,12 +3,17 @@
 from __future__ import annotations
 
 import time
-from typing import Annotated
+from typing import Annotated, Literal
 
-from fastapi import APIRouter, Depends, Request, Response
+from fastapi import APIRouter, Depends, Path, Request, Response
+from fastapi.responses import StreamingResponse
+from starlette.concurrency import run_in_threadpool
 
 from ..auth import Principal
+from ..export import TYPES, report, table_of, written
 from ..live.status import status as status_of
+from ..problems import Problem
+from ..store.folder import MEDIA
 from .annotate import Here
 from .shape import ERRORS, as_json
 from .who import needs
@@ -55,3 +60,61 @@ async def metrics(request: Request) -> Response:
 async def status(_: Reader, here: Here) -> Response:
     """Where the project stands."""
     return as_json(await here.desk.ask(lambda shift: status_of(shift.live, shift.now), write=False))
+
+
+@router.get("/projects/{p}/events", responses={**ERRORS, 200: {"content": {"text/event-stream": {}}}})
+async def events(request: Request, _: Reader, here: Here) -> Response:  # noqa: ARG001
+    """What is stored, as it is stored (server-sent events): label, skip, worker, gold, stop, settled; and status."""
+    lines = request.app.state.hub.watch()
+    return StreamingResponse(lines, media_type="text/event-stream", headers={"X-Accel-Buffering": "no"})
+
+
+FILES = {200: {"content": {kind.partition(";")[0]: {} for kind in TYPES.values()}}}
+
+
+@router.get("/projects/{p}/export/{what}.{format}", responses={**ERRORS, **FILES})
+async def export(
+    what: Literal["events", "labels", "workers", "votes"],
+    format: Literal["csv", "jsonl", "parquet"],
+    _: Reader,
+    here: Here,
+) -> Response:
+    """A table as a file; `votes` is what the library's other commands read."""
+    frame = await run_in_threadpool(table_of, here, what)
+    body = await run_in_threadpool(written, frame, format)
+    name = {"Content-Disposition": f'attachment; filename="{what}.{format}"'}
+    return Response(body, headers=name, media_type=TYPES[format])
+
+
+REPORT_CSP = (
+    "default-src 'none'; script-src 'unsafe-inline'; style-src 'unsafe-inline'; img-src data: https:; base-uri 'none'; "
+    "form-action 'none'; frame-ancestors 'none'"
+)
+
+
+@router.get("/projects/{p}/report", responses={**ERRORS, 200: {"content": {"text/html": {}}}})
+async def report_(_: Reader, here: Here) -> Response:
+    """The HTML report of this moment; the page itself allows its own script and style only, by their hashes."""
+    page = await run_in_threadpool(report, here)
+    return Response(page, headers={"Content-Security-Policy": REPORT_CSP}, media_type="text/html; charset=utf-8")
+
+
+IMAGES = {".png": "image/png", ".jpg": "image/jpeg", ".jpeg": "image/jpeg", ".gif": "image/gif", ".webp": "image/webp",
+          ".avif": "image/avif", ".bmp": "image/bmp"}  # fmt: skip
+
+
+@router.get("/media/{name}", responses={**ERRORS, 200: {"content": {"image/*": {}}}})
+async def media(
+    request: Request,
+    name: Annotated[str, Path(max_length=200)],
+    _: Annotated[Principal, Depends(needs("annotate"))],
+) -> Response:
+    """A picture of a task."""
+    folder = request.app.state.project.folder.path / MEDIA
+    found = folder / name
+    kind = IMAGES.get(found.suffix.lower())
+    inside = "/" not in name and "\\" not in name and "\0" not in name and found.parent == folder
+    if kind is None or not inside or not await run_in_threadpool(found.is_file):
+        raise Problem(404, f"there is no picture {name[:80]!r}")
+    body = await run_in_threadpool(found.read_bytes)
+    return Response(body, media_type=kind, headers={"Cache-Control": "private, max-age=86400"})

@@ -12,7 +12,7 @@ from ..store import tables as t
 
 
 def answers_at(query: Callable[..., Any], project: str, until: int | None = None) -> list[Any]:
-    """(task, worker, answer, payload of the task), by task and worker; what did not count is left out."""
+    """(task, worker, answer, payload of the task, time, seconds) by task and worker; what did not count is left out."""
     e, later = t.event.alias("e"), t.event.alias("later")
     gone = [later.c.project == e.c.project, later.c.task == e.c.task, later.c.worker == e.c.worker, later.c.id > e.c.id]
     gone.append(later.c.kind.in_(("label", "undo")))
@@ -20,8 +20,10 @@ def answers_at(query: Callable[..., Any], project: str, until: int | None = None
     if until is not None:
         of.append(e.c.id <= until)
         gone.append(later.c.id <= until)
+    columns = (t.task.c.id.label("name"), t.worker.c.id.label("who"), e.c.payload, t.task.c.payload.label("shown"),
+               e.c.received_at, e.c.client_ms)  # fmt: skip
     some = (
-        sa.select(t.task.c.id.label("name"), t.worker.c.id.label("who"), e.c.payload, t.task.c.payload.label("shown"))
+        sa.select(*columns)
         .join(t.task, sa.and_(t.task.c.project == e.c.project, t.task.c.code == e.c.task))
         .join(t.worker, sa.and_(t.worker.c.project == e.c.project, t.worker.c.code == e.c.worker))
         .where(*of, ~sa.exists().where(*gone))
@@ -31,5 +33,6 @@ def answers_at(query: Callable[..., Any], project: str, until: int | None = None
     for row in query(some):
         said = json.loads(row.payload)
         if said["status"] != "surplus":
-            out.append((row.name, row.who, said["answer"], json.loads(row.shown)))
+            took = None if row.client_ms is None else row.client_ms / 1000
+            out.append((row.name, row.who, said["answer"], json.loads(row.shown), row.received_at, took))
     return out

@@ -62,7 +62,7 @@ class Database:
         try:
             with self.writer.begin() as connection:
                 config.attributes["connection"] = connection
-                up = to == "head" or to > (self.version(connection) or "")
+                up = to == "head" or (to != "base" and to > (self.version(connection) or ""))
                 (command.upgrade if up else command.downgrade)(config, to)
         except sa.exc.SQLAlchemyError as error:
             raise DataError(f"the database cannot be brought up to date: {reason(error)}") from error

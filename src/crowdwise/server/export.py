@@ -1,0 +1,137 @@
+"""Everything that a project holds, as tables: events, labels, workers, votes; and the report of this moment."""
+
+from __future__ import annotations
+
+import io
+import json
+from datetime import UTC, datetime
+from typing import Any
+
+import polars as pl
+import sqlalchemy as sa
+
+from ..aggregate.registry import default_of
+from ..aggregate.registry import method as made
+from ..core.errors import CrowdwiseError
+from ..io.csv.cells import to_csv
+from ..report import render
+from .live.said import answers_at
+from .live.settled import side
+from .live.status import task_row, worker_row
+from .live.votes import votes_of
+from .problems import Problem
+from .project import Project
+from .shift import Shift
+from .store import tables as t
+from .words import dumps
+
+TABLES, FORMATS = ("events", "labels", "workers", "votes"), ("csv", "jsonl", "parquet")
+TYPES = {"csv": "text/csv; charset=utf-8", "jsonl": "application/x-ndjson", "parquet": "application/vnd.apache.parquet"}
+
+
+def table_of(project: Project, what: str) -> pl.DataFrame:
+    """One of the tables."""
+    if what == "events":
+        return _events(project)
+    if what == "votes":
+        return _votes(project).to_frame()
+    command = _labels if what == "labels" else _workers
+    rows: list[dict[str, Any]] = project.desk.do(command, write=False)
+    return pl.DataFrame(rows, infer_schema_length=None) if rows else pl.DataFrame({what[:-1]: []})
+
+
+def written(frame: pl.DataFrame, format: str) -> bytes:
+    """A table as a file; cells of CSV that a spreadsheet would run are guarded."""
+    if format == "csv":
+        nested = [n for n, d in frame.schema.items() if d.is_nested()]
+        flat = frame.with_columns(pl.col(n).map_elements(_json_text, return_dtype=pl.String) for n in nested)
+        return to_csv(flat).encode()
+    out = io.BytesIO()
+    if format == "jsonl":
+        frame.write_ndjson(out)
+    else:
+        frame.write_parquet(out)
+    return out.getvalue()
+
+
+def _json_text(value: Any) -> str:
+    return dumps(value.to_list() if isinstance(value, pl.Series) else value)
+
+
+def report(project: Project) -> str:
+    """The page of this moment, by the project's method."""
+    votes = _votes(project)
+    config, gold = project.desk.live.config, dict(project.desk.live.gold)
+    names = project.desk.live.crowd.tasks
+    known = {names[code]: answer for code, answer in gold.items()} if config.sure else {}
+    seen = set(votes.tasks.to_list())
+    try:
+        fit = made(config.method or default_of(votes))
+        result = fit.fit(votes, gold={n: a for n, a in known.items() if n in seen} or None) if known else fit.fit(votes)
+        return render(votes, result, title=config.question, made=f"{datetime.now(UTC):%Y-%m-%d %H:%M} UTC")
+    except CrowdwiseError as error:
+        raise Problem(409, f"there is no report yet: {error}") from error
+
+
+def _votes(project: Project) -> Any:
+    with project.database.reader.connect() as connection:
+        rows = answers_at(connection.execute, project.name)
+    try:
+        return votes_of(project.desk.live.config, rows)
+    except CrowdwiseError as error:
+        raise Problem(409, f"{error}; ask again when answers have come") from error
+
+
+def _events(project: Project) -> pl.DataFrame:
+    """The log, names instead of numbers; nothing of it is left out."""
+    columns = ("id", "kind", "task", "worker", "payload", "received_at", "client_ms", "lease", "idempotency_key",
+               "supersedes")  # fmt: skip
+    with project.database.reader.connect() as connection:
+        mine = sa.select(*(t.event.c[name] for name in columns)).where(t.event.c.project == project.name)
+        rows = connection.execute(mine.order_by(t.event.c.id)).all()
+        names = {row.code: row.id for row in connection.execute(_names(t.task, project.name))}
+        who = {row.code: row.id for row in connection.execute(_names(t.worker, project.name))}
+    frame = pl.DataFrame(
+        [tuple(row) for row in rows], schema=dict(zip(columns, _EVENT_TYPES, strict=True)), orient="row"
+    )
+    task = frame["task"].replace_strict(names, return_dtype=pl.String) if names else frame["task"].cast(pl.String)
+    worker = frame["worker"].replace_strict(who, return_dtype=pl.String) if who else frame["worker"].cast(pl.String)
+    return frame.with_columns(task.alias("task"), worker.alias("worker"))
+
+
+_EVENT_TYPES = (pl.Int64, pl.String, pl.Int64, pl.Int64, pl.String, pl.Float64, pl.Int64, pl.Int64, pl.String, pl.Int64)
+
+
+def _names(table: sa.Table, project: str) -> Any:
+    return sa.select(table.c.code, table.c.id).where(table.c.project == project)
+
+
+def _labels(shift: Shift) -> list[dict[str, Any]]:
+    """A row a task: the settled answer, the live one where nothing is settled yet, and why it stopped."""
+    live = shift.live
+    tables = side(live.settled).get("tasks", {})
+    out = []
+    for code, name in enumerate(live.crowd.tasks):
+        row = task_row(live, code)
+        kept: dict[str, Any] = {"task": name, "n_labels": row["answers"], "state": row["state"]}
+        if live.config.sure:
+            best = row["settled"] or row["live"]
+            kept |= {"label": best["label"] if row["answers"] else None, "confidence": best["confidence"]}
+            kept |= {"live_label": row["live"]["label"], "live_confidence": row["live"]["confidence"]}
+            kept |= {f"p_{each}": p for each, p in best["posterior"].items()}
+        else:
+            kept |= {k: v for k, v in tables.get(name, {}).items() if k != "n_labels"}
+        out.append(kept)
+    return out
+
+
+def _workers(shift: Shift) -> list[dict[str, Any]]:
+    rows = []
+    for code in range(len(shift.live.crowd.workers)):
+        row = worker_row(shift.live, code, shift.now)
+        skill = row.pop("skill") or {"low": None, "mean": None, "high": None}
+        flags = json.dumps([each["flag"] for each in row.pop("flags")])
+        name = row.pop("name")
+        ends = {"skill": skill["mean"], "skill_low": skill["low"], "skill_high": skill["high"]}
+        rows.append({"worker": name, **row, **ends, "flags": flags})
+    return rows

@@ -1,0 +1,116 @@
+"""What leads see: status, tables, files, the report, events as they come."""
+
+from __future__ import annotations
+
+import asyncio
+import io
+import json
+
+import polars as pl
+import pytest
+
+import crowdwise as cw
+
+ANSWERS = {
+    "classes": lambda i, w: "ab"[(i + (w == 3)) % 2],
+    "ordered": lambda i, w: "abc"[min(i % 3 + (w == 3), 2)],
+    "sets": lambda i, w: [["a"], ["a", "b"], []][(i + (w == 3)) % 3],
+    "numbers": lambda i, w: i + 0.1 * w,
+    "comparisons": lambda i, w: ["left", "right", "tie"][(i + (w == 3)) % 3],
+    "same": lambda i, w: ["same", "different"][(i + (w == 3)) % 2],
+    "ranking": lambda i, w: [["x", "y", "z"], ["z", "y", "x"]][(i + (w == 3)) % 2],
+    "spans": lambda i, w: [{"start": 0, "end": 4, "label": "a"}] if w < 3 else [],
+}
+CLASSES = ("classes", "ordered", "sets", "spans")
+
+
+def filled(make, kind, tasks=8, **more):
+    classes = ("a", "b", "c") if kind in CLASSES else ()
+    p = make(kind=kind, classes=classes, tasks=tasks, cap=4, **more)
+    labels = [
+        {"task": f"t{i}", "answer": ANSWERS[kind](i, w), "worker": f"w{w}", "key": f"{i} {w}", "client_ms": 900 + w}
+        for i in range(tasks)
+        for w in range(4)
+    ]
+    got = p.call("POST", "/labels/bulk", json={"labels": labels}).json()["results"]
+    assert {each["status_code"] for each in got} == {201}
+    return p
+
+
+@pytest.mark.parametrize("kind", ANSWERS)
+def test_every_kind_is_stored_settled_and_exported(make, kind, tmp_path):
+    from crowdwise.server.settler import Settler
+
+    p = filled(make, kind)
+    settler = Settler(p.project)
+    try:
+        assert settler.once(now=True) or settler.fits
+        assert not settler.failed
+    finally:
+        settler.close()
+    shown = p.get("/tasks/t1").json()
+    assert shown["settled"]
+    assert len(shown["by_worker"]) == 4
+    path = tmp_path / "votes.csv"
+    path.write_bytes(p.get("/export/votes.csv").content)
+    votes = cw.read(path)
+    assert len(votes) == 32
+    library = {"ordered": "classes", "same": "similarities", "ranking": "rankings"}
+    assert votes.kind.name == library.get(kind, kind)
+    labels = pl.read_ndjson(io.BytesIO(p.get("/export/labels.jsonl").content))
+    assert len(labels) == 8
+    assert b"<html" in p.get("/report").content
+
+
+@pytest.mark.parametrize("what", ["events", "labels", "workers", "votes"])
+def test_files_hold_the_same_in_every_format(make, what):
+    p = filled(make, "classes")
+    frames = {
+        "csv": pl.read_csv(io.BytesIO(p.get(f"/export/{what}.csv").content)),
+        "jsonl": pl.read_ndjson(io.BytesIO(p.get(f"/export/{what}.jsonl").content)),
+        "parquet": pl.read_parquet(io.BytesIO(p.get(f"/export/{what}.parquet").content)),
+    }
+    sizes = {name: frame.shape for name, frame in frames.items()}
+    assert len(set(sizes.values())) == 1, sizes
+    assert frames["csv"].columns == frames["parquet"].columns
+    if what == "events":
+        assert frames["parquet"]["id"].to_list() == list(range(1, len(frames["parquet"]) + 1))
+
+
+def test_a_spreadsheet_runs_nothing(make):
+    p = make(tasks=1)
+    p.post("/workers", {"name": "=HYPERLINK(1)"})
+    assert b"\n'=HYPERLINK(1)" in p.get("/export/workers.csv").content
+
+
+def test_events_come_as_they_are_stored(make):
+    p = make(tasks=3)
+
+    async def watched():
+        lines = p.client.app.state.hub.watch()
+        first = await anext(lines)
+        (task,) = await asyncio.to_thread(p.next, 0)
+        await asyncio.to_thread(p.label, 0, task)
+        second = await asyncio.wait_for(anext(lines), 10)
+        third = await asyncio.wait_for(anext(lines), 10)
+        await lines.aclose()
+        return first, second, third
+
+    first, second, third = asyncio.run(watched())
+    assert first.splitlines()[1] == "event: status"
+    assert json.loads(second.splitlines()[2].removeprefix("data: "))["worker"] == "w0"
+    assert json.loads(third.splitlines()[2].removeprefix("data: "))["answers"]["counted"] == 1
+
+
+def test_pictures_are_shown_from_the_folder_and_from_nowhere_else(make):
+    p = make(tasks=1)
+    (p.path / "media" / "a.png").write_bytes(b"\x89PNG")
+    (p.path / "media" / "a.html").write_bytes(b"<script>")
+
+    def get(name):
+        return p.client.get(f"/media/{name}", headers={"Authorization": f"Bearer {p.tokens[0]}"})
+
+    assert get("a.png").headers["content-type"] == "image/png"
+    assert p.client.get("/media/a.png").status_code == 401
+    for name in ("a.html", "b.png", "..%2fproject.json", "%2e%2e%2fproject.db", "a.png%00"):
+        assert get(name).status_code == 404, name
