@@ -2,16 +2,10 @@
 
 from __future__ import annotations
 
-import contextlib
-import glob
-import os
-import shutil
-import socket
-import subprocess
-import tempfile
 import uuid
 
 import pytest
+from benchmarks.live.postgres import BIN, Postgres
 from starlette.testclient import TestClient
 
 from crowdwise.server.acts import manage
@@ -20,52 +14,14 @@ from crowdwise.server.auth import issue
 from crowdwise.server.config import Config
 from crowdwise.server.project import Project, create, load_tasks
 
-BIN = next(iter(sorted(glob.glob("/usr/lib/postgresql/*/bin"), reverse=True)), None) or (
-    os.path.dirname(shutil.which("initdb") or "") or None
-)
-
-
-class Postgres:
-    """A server of our own on a free port, never as root."""
-
-    def __init__(self, folder):
-        self.folder = folder
-        with socket.socket() as free:
-            free.bind(("127.0.0.1", 0))
-            self.port = free.getsockname()[1]
-        if os.getuid() == 0:
-            shutil.chown(folder, "postgres")
-        self._run("initdb", "-D", f"{folder}/data", "-U", "crowdwise", "-A", "trust", "-N", "-E", "UTF8", "--locale=C")
-        self.start()
-
-    def _run(self, name, *rest):
-        who = ["runuser", "-u", "postgres", "--"] if os.getuid() == 0 else []
-        subprocess.run([*who, f"{BIN}/{name}", *rest], check=True, capture_output=True, cwd=self.folder)
-
-    def start(self):
-        settings = f"-p {self.port} -k {self.folder} -c listen_addresses=127.0.0.1 -c fsync=on -c max_connections=60"
-        self._run("pg_ctl", "-D", f"{self.folder}/data", "-l", f"{self.folder}/log", "-w", "-o", settings, "start")
-
-    def stop(self, how="fast"):
-        with contextlib.suppress(subprocess.CalledProcessError):
-            self._run("pg_ctl", "-D", f"{self.folder}/data", "-m", how, "-w", "stop")
-
-    def fresh(self):
-        """The address of a new, empty database."""
-        name = f"p{uuid.uuid4().hex[:12]}"
-        self._run("createdb", "-h", "127.0.0.1", "-p", str(self.port), "-U", "crowdwise", name)
-        return f"postgresql://crowdwise@127.0.0.1:{self.port}/{name}"
-
 
 @pytest.fixture(scope="session")
 def postgres():
     if BIN is None:
         pytest.skip("PostgreSQL is not installed: apt-get install postgresql")
-    folder = tempfile.mkdtemp(prefix="cwpg")  # not below pytest's own, which only one user may enter
-    found = Postgres(folder)
+    found = Postgres()
     yield found
-    found.stop("immediate")
-    shutil.rmtree(folder, ignore_errors=True)
+    found.close()
 
 
 @pytest.fixture(params=["sqlite", "postgresql"])

@@ -102,10 +102,9 @@ class Shift:
         for event in events(self.connection, self.project, live.last):
             live.apply(event, self.settled)
             self.new.append(event)
-        if self.connection.dialect.name != "sqlite":
-            more = sa.select(t.lease).where(t.lease.c.project == self.project, t.lease.c.id > live.leases.last)
-            for row in self.connection.execute(more.order_by(t.lease.c.id)):
-                self.hold_again(row)
+        more = sa.select(t.lease).where(t.lease.c.project == self.project, t.lease.c.id > live.leases.last)
+        for row in self.connection.execute(more.order_by(t.lease.c.id)):
+            self.hold_again(row)
         self.now = max(self.now, live.at)
 
     def hold_again(self, row: Any) -> None:

@@ -138,7 +138,7 @@ class WorkerIn(Form):
 
     name: Name
     kind: Literal["human", "model"] = "human"
-    cost: Annotated[float, Field(gt=0, le=1e9, strict=False)] | None = None
+    cost: Annotated[float, Field(gt=0, le=1e9)] | None = None
 
 
 class PauseIn(Form):
@@ -157,17 +157,17 @@ class InviteIn(Form):
     """How many may use it, and for how many seconds."""
 
     uses: Annotated[int, Field(ge=1, le=10_000)] = 1
-    expires_in: Annotated[float, Field(gt=0, le=90 * 86_400, strict=False)] = 86_400
+    expires_in: Annotated[float, Field(gt=0, le=90 * 86_400)] = 86_400
 
 
 class ChangeIn(Form):
     """Settings that may be changed while the project runs; what is left out stays."""
 
-    target: Annotated[float, Field(gt=0, le=1, strict=False)] | None = None
+    target: Annotated[float, Field(gt=0, le=1)] | None = None
     cap: Annotated[int, Field(ge=1, le=10_000)] | None = None
-    budget: Annotated[float, Field(ge=0, le=1e12, strict=False)] | None = None
-    accuracy: Annotated[float, Field(gt=0, le=1, strict=False)] | None = None
+    budget: Annotated[float, Field(ge=0, le=1e12)] | None = None
+    accuracy: Annotated[float, Field(gt=0, le=1)] | None = None
     paused: bool | None = None
-    gold_rate: Annotated[float, Field(ge=0, le=1, strict=False)] | None = None
-    floor: Annotated[float, Field(ge=0, le=1, strict=False)] | None = None
+    gold_rate: Annotated[float, Field(ge=0, le=1)] | None = None
+    floor: Annotated[float, Field(ge=0, le=1)] | None = None
     guidelines: Annotated[str, Field(max_length=60_000)] | None = None

@@ -31,10 +31,6 @@ HEADERS = {
 _PAIRS = [(name.encode(), value.encode()) for name, value in HEADERS.items()]
 
 
-class TooLong(Exception):
-    """The body went over its limit while it came in."""
-
-
 class Guard:
     """An ASGI layer; `counts[status class]` and `n` are for the metrics."""
 
@@ -48,12 +44,17 @@ class Guard:
             return
         most = BULK if BULKY.match(scope["path"]) else BODY
         counts: dict[int, int] = scope["app"].state.answered if "app" in scope else {}
-        began = False
+        body = _Body(receive, most)
 
         async def out(message: Message) -> None:
-            nonlocal began
+            if body.over:  # whatever the application made of half a body
+                if message["type"] == "http.response.start":
+                    await refuse(shown, _too_long(most))
+                return
+            await shown(message)
+
+        async def shown(message: Message) -> None:
             if message["type"] == "http.response.start":
-                began = True
                 there = {name.lower() for name, _ in message["headers"]}
                 message["headers"] = [*message["headers"], *(pair for pair in _PAIRS if pair[0] not in there)]
                 counts[message["status"]] = counts.get(message["status"], 0) + 1
@@ -61,32 +62,29 @@ class Guard:
 
         length = next((value for name, value in scope["headers"] if name == b"content-length"), b"")
         if length.isdigit() and int(length) > most:
-            await refuse(out, _too_long(most))
+            await refuse(shown, _too_long(most))
             return
-        try:
-            await self.app(scope, _counted(receive, most), out)
-        except TooLong:
-            if began:
-                raise
-            await refuse(out, _too_long(most))
+        await self.app(scope, body.receive, out)
 
 
 def _too_long(most: int) -> Problem:
     return Problem(413, f"the body is longer than {most // 1024} kB; send it in parts")
 
 
-def _counted(receive: Receive, most: int) -> Receive:
-    got = 0
+class _Body:
+    """Counts what comes in; beyond the limit nothing more is handed on."""
 
-    async def counted() -> Message:
-        nonlocal got
-        message = await receive()
-        got += len(message.get("body", b""))
-        if got > most:
-            raise TooLong
+    def __init__(self, receive: Receive, most: int) -> None:
+        self._receive, self._left, self.over = receive, most, False
+
+    async def receive(self) -> Message:
+        """The next part."""
+        message = await self._receive()
+        self._left -= len(message.get("body", b""))
+        if self._left < 0:
+            self.over = True
+            return {"type": "http.request", "body": b"", "more_body": False}
         return message
-
-    return counted
 
 
 async def refuse(send: Send, problem: Problem) -> None:

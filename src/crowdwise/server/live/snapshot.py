@@ -86,7 +86,7 @@ def _restored(arrays: Arrays, plain: dict[str, Any]) -> Live:
     for name in _PLAIN:
         setattr(live, name, plain[name])
     live.crowd = Crowd.of(plain["crowd"])
-    live.gold = dict(map(tuple, plain["gold"]))  # type: ignore[arg-type]
+    live.gold = dict(plain["gold"])
     live.touched, live.minutes = set(plain["touched"]), dict(plain["minutes"])
     model = OnlineModel.restore({k.removeprefix("model_"): v for k, v in arrays.items() if k.startswith("model_")})
     if plain["undoable"] is not None:
