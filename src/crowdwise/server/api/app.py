@@ -12,8 +12,8 @@ from ..pages.routes import attach as attach_pages
 from ..project import Project
 from . import annotate, lead, shape, watch
 from .guard import Guard, Message, Receive, Send
-from .lane import Lane
 from .hub import Hub
+from .lane import Lane
 from .who import Rates
 
 ABOUT = "Live labelling: tasks out, answers in, each stored before it is acknowledged. Errors are RFC 9457 problems."
