@@ -235,14 +235,17 @@ def main():
     given = parser.parse_args()
     names = (given.only,) if given.only else ("sqlite", "postgresql")
     for name, found in measure(given.kills, given.seed, names).items():
-        kept = keep("kills", name, found)
-    rows = [
-        [name, f"{f['kills']}", f"{f['told']:,}", str(f["lost"]), str(f["doubled"]), "ok" if f["sound"] else "BROKEN",
-         f"{f['start']:.1f} s"]
-        for name, f in kept.items()
-    ]  # fmt: skip
+        kept = keep("kills", f"{name} {given.seed}", found)
+    rows = []
+    for name in ("sqlite", "postgresql"):
+        f = [each for key, each in kept.items() if key.startswith(name)]
+        if f:
+            n = {what: sum(each[what] for each in f) for what in ("kills", "told", "lost", "doubled")}
+            sound, start = all(each["sound"] for each in f), max(each["start"] for each in f)
+            counts = [f"{n['kills']}", f"{n['told']:,}", str(n["lost"]), str(n["doubled"])]
+            rows.append([name, *counts, "ok" if sound else "BROKEN", f"{start:.1f} s"])
     header = ["database", "kills", "acknowledged", "lost", "doubled", "integrity", "slowest start"]
-    section("kills", "Killed at any moment", "python -m benchmarks.live.kills", header, rows, AFTER)
+    section("kills", "Killed at any moment", "python -m benchmarks.live.kills --seed N", header, rows, AFTER)
 
 
 if __name__ == "__main__":

@@ -34,7 +34,8 @@ def table_of(project: Project, what: str) -> pl.DataFrame:
     if what == "events":
         return _events(project)
     if what == "votes":
-        return _votes(project).to_frame()
+        frame: pl.DataFrame = _votes(project).to_frame()
+        return frame
     command = _labels if what == "labels" else _workers
     rows: list[dict[str, Any]] = project.desk.do(command, write=False)
     return pl.DataFrame(rows, infer_schema_length=None) if rows else pl.DataFrame({what[:-1]: []})

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import time
-from typing import Annotated, Literal
+from typing import Annotated, Any, Literal
 
 from fastapi import APIRouter, Depends, Path, Request, Response
 from fastapi.responses import StreamingResponse
@@ -69,7 +69,7 @@ async def events(request: Request, _: Reader, here: Here) -> Response:  # noqa: 
     return StreamingResponse(lines, media_type="text/event-stream", headers={"X-Accel-Buffering": "no"})
 
 
-FILES = {200: {"content": {kind.partition(";")[0]: {} for kind in TYPES.values()}}}
+FILES: dict[int | str, dict[str, Any]] = {200: {"content": {kind.partition(";")[0]: {} for kind in TYPES.values()}}}
 
 
 @router.get("/projects/{p}/export/{what}.{format}", responses={**ERRORS, **FILES})
