@@ -19,7 +19,7 @@ from crowdwise.maths.fairness.programme import fair_labels
 from .. import data_folder
 
 METHODS = {"majority_vote": cw.MajorityVote, "dawid_skene": cw.DawidSkene}
-SPLITS = 100
+SPLITS = 400
 
 
 @cache
@@ -74,8 +74,10 @@ def held_out_rows(splits: int = SPLITS) -> list[list[str]]:
             cell, size, chances, owner = confidence_cells(of)
             code = dealt(fair_labels(size, chances, owner, target, 0.02).x[cell], hashed(of.found.tasks, split))
             rows.append([*figures(found.label, y, group, test), *figures(code, y, group, test)])
-        mean = np.mean(rows, axis=0)
-        out.append([target, *(f"{mean[i]:.3f} → {mean[i + 4]:.3f}" for i in range(4))])
+        mean, spread = np.mean(rows, axis=0), np.std(rows, axis=0)
+        change = np.array(rows)[:, 7] - np.array(rows)[:, 3]
+        out.append([target, *(f"{mean[i]:.3f} → {mean[i + 4]:.3f} ± {spread[i + 4]:.3f}" for i in range(4)),
+                    f"{change.mean():+.4f} ± {change.std():.3f}"])  # fmt: skip
         print(*out[-1], flush=True)
     return out
 

@@ -1,4 +1,5 @@
-"""judges_llmbar: 25 models judge 419 pairs. A result fitted on 80 gold labels, certified on 120 others, many times."""
+"""judges_llmbar: 25 models judge 419 pairs, four prompts and both orders, one voice each. A stack fitted on 80 gold
+labels, certified on 120 others, many times."""
 
 from __future__ import annotations
 
@@ -9,24 +10,18 @@ import polars as pl
 
 import crowdwise as cw
 
-from .. import data_folder
+from ..judges import llmbar
 from .promise import one
 
 RUNS, FIT, CERTIFY = 150, 80, 120
 
 
-def method() -> str:
-    """The stack of judges where it is registered, else votes weighted by gold."""
-    return "judge_stack" if "judge_stack" in cw.methods() else "gold_majority_vote"
-
-
 def judge_rows(runs: int = RUNS) -> list[list[str]]:
     """Share of broken promises and of accepted tasks among those that did not fit the result."""
-    folder = data_folder() / "judges_llmbar"
-    votes, truth = cw.read(folder / "labels.csv"), pl.read_csv(folder / "truth.csv")
+    votes, truth = llmbar.pooled(), llmbar.truth()
     known = dict(zip(truth["task"].to_list(), truth["label"].cast(pl.String).to_list(), strict=True))
     true = np.array([known[task] for task in votes.tasks.to_list()])
-    name, found = method(), {0.15: [], 0.1: []}
+    name, found = "judge_stack", {0.15: [], 0.1: []}
     right = []
     for run in range(runs):
         rng = np.random.default_rng([81, run])
@@ -34,7 +29,7 @@ def judge_rows(runs: int = RUNS) -> list[list[str]]:
         gold = {votes.tasks[int(t)]: true[t] for t in order[:FIT]}
         with warnings.catch_warnings():
             warnings.simplefilter("ignore")
-            result = cw.method(name).fit(votes, gold=gold)
+            result = cw.method(name, seed=run).fit(votes, gold=gold)
         rest = order[FIT:]
         wrong = result.classes.cast(pl.String).to_numpy()[result.labels] != true
         right.append(1 - wrong[rest].mean())

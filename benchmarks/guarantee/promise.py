@@ -8,6 +8,8 @@ from functools import cache
 import numpy as np
 
 import crowdwise as cw
+from crowdwise.guarantee.standing import ordered
+from crowdwise.guarantee.verdicts import verdicts
 from crowdwise.maths.guarantee.walk import ladder, on_rungs, walk, walk_all, walk_mean
 
 RISK = 0.1
@@ -73,7 +75,12 @@ def planted_rows(runs: int = RUNS) -> list[list[str]]:
     return out
 
 
-METHODS = {"Dawid-Skene": lambda: cw.DawidSkene(smoothing=1.0), "default": lambda: cw.method("committee")}
+# What is labelled by what, and by what the surest tasks are found.
+METHODS = {
+    "Dawid-Skene": (lambda: cw.DawidSkene(smoothing=1.0), "confidence"),
+    "default": (lambda: cw.method("committee"), "auto"),
+    "default, by confidence": (lambda: cw.method("committee"), "confidence"),
+}
 
 
 @cache
@@ -82,8 +89,10 @@ def real(name: str, method: str) -> tuple[np.ndarray, np.ndarray]:
     data = cw.datasets.load(name)
     with warnings.catch_warnings():
         warnings.simplefilter("ignore")
-        result = METHODS[method]().fit(data.annotations)
-    table = result.to_table().select("task", "label", "confidence")
+        make, surest = METHODS[method]
+        result = make().fit(data.annotations)
+        found, _, _ = ordered(verdicts(result, data.annotations), result, data.annotations, surest)
+    table = result.to_table().select("task", "label").with_columns(confidence=found.order)
     truth = data.truth.rename({"label": "truth"})
     both = table.with_columns(table["task"].cast(str), table["label"].cast(str)).join(
         truth.with_columns(truth["task"].cast(str), truth["truth"].cast(str)), on="task")  # fmt: skip

@@ -6,7 +6,7 @@ import argparse
 
 from .. import DOCS
 from ..markdown import figures, table, write_section
-from . import bias, dependence, others, repeats
+from . import bias, dependence, fixed, others, repeats
 
 PAGE = DOCS / "judges.md"
 HEAD = "# Judges\n\nEvery figure here was printed by the command above its table.\n"
@@ -15,12 +15,19 @@ HEAD = "# Judges\n\nEvery figure here was printed by the command above its table
 def dependence_section() -> str:
     return (
         f"Nine judges in families of 5, 2 and 2, three classes, {dependence.TASKS:,} tasks, {dependence.RUNS} runs: "
-        "accuracy/log-loss on tasks without gold, in brackets the figures that were to be reproduced. Errors are made "
-        "together because of a hidden answer of the family, of hard tasks with a common wrong answer, or of common and "
-        "family draws of a probit. The strengths of these were chosen so that the columns come near the figures.\n\n"
-        + figures(["errors because of", "n_eff", *dependence.COLUMNS], dependence.planted_rows())
+        "accuracy/log-loss on tasks without gold, below them the expected figures. Errors are made together because "
+        "of a hidden answer of the family, of hard tasks (a quarter) with a common wrong answer, or of common and "
+        "family draws of a probit (of equal variance). The expected figures came with n_eff and scores, not with "
+        "numbers of their judges. So each generator is told the two numbers that give the expected n_eff and accuracy "
+        f"of the majority, and nothing else; judges are alike, or their own skills lie {fixed.SPREAD:g} on either "
+        "side. Near: columns within .015 of the accuracy and 10 % of the log-loss.\n\n"
+        + figures(["errors because of", "n_eff", *dependence.COLUMNS, "near"], dependence.planted_rows())
+        + "\n\nWhat the marginals fix (`benchmarks/judges/fixed.py`; hidden: how often a family is right; report: how "
+        "often a judge says what the family means; easy, lured: how often a judge is right, and falls for the wrong "
+        "answer; skill, shared: share of right verdicts, variance of the common draw).\n\n"
+        + table(["errors because of", "spread", "fixed by", "told", "missed by"], dependence.told_rows())
         + "\n\nSingle pairs at 100 gold: root mean squared error of the correlation, raw and shrunk to blocks; "
-        "coverage of the 95 % interval of the effective number.\n\n"
+        "coverage of the 95 % interval of the effective number (judges alike).\n\n"
         + figures(["errors because of", "raw", "shrunk", "coverage"], dependence.pair_rows())
     )
 
@@ -35,17 +42,32 @@ def llmbar_section() -> str:
 
 
 def repeats_section() -> str:
-    one = [[name, f"{a:.3f}", f"{b:.3f}"] for name, (a, b) in repeats.repeat_scores().items()]
-    two = [[name, f"{a:.3f}", f"{b:.3f}"] for name, (a, b) in repeats.confidence_scores().items()]
-    three = [[name, *(f"{v:.3f}" for v in values)] for name, values in repeats.platt_scores().items()]
+    ways = [repeats.repeat_scores(way) for way in ("opinion", "draws")]
+    one = [[name, *(f"{way[name][0]:.3f} ({way[name][1]:.3f})" for way in ways), f"{stated:.3f}"]
+           for name, stated in repeats.REPEATS.items()]  # fmt: skip
+    two = [[name, f"{a:.3f}/{b:.3f}", "{:.3f}/{:.3f}".format(*repeats.CONFIDENT[name])]
+           for name, (a, b) in repeats.confidence_scores().items()]  # fmt: skip
+    three = []
+    for name, values in repeats.platt_scores().items():
+        stated = repeats.PLATT.get(name)
+        three.append([name, *(f"{v:.3f}" + (f" ({stated[i]:.3f})" if stated else "") for i, v in enumerate(values))])
     four = [[name, *(f"{v:.3f}" for v in values)] for name, values in repeats.llmbar_voices().items()]
+    (hidden, firm), (lead, spread), told = fixed.repeated("opinion"), fixed.repeated("draws"), fixed.overstated()
     return (
-        "Planted: 3 judges × 5 repeats, three classes. Here and below, the strengths of what is planted were "
-        "chosen so that the figures come near the published ones.\n\n"
-        + figures(["", "log-loss", "ECE"], one)
-        + "\n\nPlanted: 4 judges who state confidences, overconfident.\n\n"
-        + figures(["", "accuracy", "log-loss"], two)
-        + "\n\nExcess log-loss over the best map of one judge's stated confidence, by gold tasks.\n\n"
+        "Planted: 3 judges × 5 repeats, three classes; log-loss (ECE). Opinion: a judge has an opinion of a task, "
+        f"right in {hidden:.3f}, and on each occasion utters it ({firm:.3f}) or another class. Draws: every repeat is "
+        f"drawn from a softmax of normal scores (sd {spread:.2f}), to which the true class adds {lead:.2f}. Two "
+        "numbers each, fixed by the expected log-loss of one repeat and of the modes; the other rows come out.\n\n"
+        + figures(["", "opinion", "draws", "expected"], one)
+        + "\n\nPlanted: 4 judges who know some tasks better than others and overstate it, in eight round values. Mean "
+        f"and spread of what they know (right in {told[0]:.3f} of typical tasks, sd {told[1]:.2f} in log odds) are "
+        "fixed by the expected accuracy of labels alone (.823) and of calibrated confidences (.906), the overstatement "
+        f"(shift {told[2]:.2f}, slope {told[3]:.2f}) by the expected excess log-loss of raw (.157) and tempered "
+        "(.0145) confidences, as near as these go together.\n\n"
+        + figures(["", "accuracy/log-loss", "expected"], two)
+        + "\n\nExcess log-loss over the best map of one such judge's confidence, by gold tasks (expected in brackets). "
+        "Two free numbers lose 1/n on average: where Platt's line is at or below the last one the estimator does what "
+        "can be done, and what remains against the expected figures is the shape of the judge.\n\n"
         + figures(["", *map(str, repeats.SIZES)], three)
         + "\n\njudges_llmbar with 60 gold: each prompt and order a worker, against one voice a judge (20 draws).\n\n"
         + figures(["", "accuracy", "log-loss", "ECE"], four)

@@ -11,10 +11,10 @@ import crowdwise as cw
 from crowdwise.maths.judges.dependence import effective_number, error_correlation, shrunk
 from crowdwise.maths.temperature import best_temperature, soften
 
-from . import llmbar, planted
+from . import fixed, llmbar, planted
 
 RUNS, TASKS = 10, 1_500
-# Figures to reproduce: n_eff, then accuracy / log-loss of each column.
+# Expected figures: n_eff, then accuracy / log-loss of each column.
 EXPECTED = {
     "family": (3.3, (0.842, 0.417), (0.827, 1.94), (0.903, 0.276), (0.827, 0.481), (0.894, 0.323), (0.900, 0.280)),
     "attractor": (2.0, (0.756, 0.533), (0.757, 2.54), (0.758, 2.18), (0.757, 0.570), (0.788, 0.565), (0.788, 0.538)),
@@ -23,10 +23,10 @@ EXPECTED = {
 COLUMNS = ("majority share", "dawid_skene", "group_aware", "DS, temperature, 100 gold", "stack, 60 gold", "stack, 200")
 
 
-def one_run(make, seed):
+def one_run(name, spread, seed):
     """n_eff, then (accuracy, log-loss) of each column on tasks without gold."""
     rng = np.random.default_rng(seed)
-    truth, label = make(TASKS, rng)
+    truth, label = make(name, spread, TASKS, rng)
     votes = planted.as_votes(label)
     groups = tuple(tuple(int(j) for j in np.flatnonzero(f == planted.FAMILY)) for f in range(3))
     share = (votes.votes + 0.2) / (label.shape[1] + 0.6)
@@ -44,24 +44,48 @@ def one_run(make, seed):
     return n_eff, np.array(out)
 
 
+def make(name, spread, n, rng):
+    """(truth, label[task, judge]) of a generator that is told what its marginals fix."""
+    return planted.MAKE[name](n, rng, *fixed.together(name, spread)[0], spread=spread)
+
+
 @cache
-def measured(name, runs=RUNS):
+def measured(name, spread, runs=RUNS):
     """Mean n_eff and mean scores."""
     with warnings.catch_warnings():
         warnings.simplefilter("ignore")
-        found = [one_run(getattr(planted, name), seed) for seed in range(runs)]
+        found = [one_run(name, spread, seed) for seed in range(runs)]
     return float(np.mean([n for n, _ in found])), np.mean([s for _, s in found], axis=0)
 
 
+def near(found, stated):
+    """How many figures lie within .015 of the accuracy and a tenth of the log-loss."""
+    return sum(abs(a - c) <= 0.015 and abs(b - d) <= 0.1 * d for (a, b), (c, d) in zip(found, stated, strict=True))
+
+
 def planted_rows():
-    """Measured beside expected, a row a reason."""
+    """Measured, a row a reason: judges alike, judges that differ, and what was expected."""
     rows = []
     for name, (n, *pairs) in EXPECTED.items():
-        n_eff, found = measured(name)
-        rows.append([name, f"{n_eff:.1f} ({n})"] + [
-            f"{a:.3f}/{b:.3f} ({c:.3f}/{d:.3f})" for (a, b), (c, d) in zip(found, pairs, strict=True)
-        ])  # fmt: skip
+        for spread in (0.0, fixed.SPREAD):
+            n_eff, found = measured(name, spread)
+            how = "differ" if spread else "alike"
+            rows.append([f"{name}, judges {how}", f"{n_eff:.1f}", *(f"{a:.3f}/{b:.3f}" for a, b in found),
+                         f"{near(found, pairs)} of {len(pairs)}"])  # fmt: skip
+        rows.append([f"{name}, expected", f"{n}", *(f"{c:.3f}/{d:.3f}" for c, d in pairs), ""])
     return rows
+
+
+def told_rows():
+    """What the marginals fix."""
+    names = {"family": ("hidden", "report"), "attractor": ("easy", "lured"), "probit": ("skill", "shared")}
+    out = []
+    for name, (n, share) in fixed.MARGINALS.items():
+        for spread in (0.0, fixed.SPREAD):
+            told, miss = fixed.together(name, spread)
+            text = ", ".join(f"{key} {value:.3f}" for key, value in zip(names[name], told, strict=True))
+            out.append([name, f"{spread:g}", f"n_eff {n}, majority {share}", text, f"{miss:.0e}"])
+    return out
 
 
 def pair_rows(n_gold=100, runs=300):
@@ -70,13 +94,12 @@ def pair_rows(n_gold=100, runs=300):
 
     rows = []
     for name in EXPECTED:
-        make = getattr(planted, name)
-        truth, label = make(60_000, np.random.default_rng(99))
+        truth, label = make(name, 0.0, 60_000, np.random.default_rng(99))
         true = error_correlation((label != truth[:, None]).astype(float)).r
         off, raw, better, inside = ~np.eye(len(true), dtype=bool), [], [], []
         for seed in range(runs):
             rng = np.random.default_rng(seed)
-            truth, label = make(n_gold, rng)
+            truth, label = make(name, 0.0, n_gold, rng)
             wrong = (label != truth[:, None]).astype(float)
             found = error_correlation(wrong)
             raw.append(((found.r - true)[off] ** 2).mean())

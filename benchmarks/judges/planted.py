@@ -1,4 +1,13 @@
-"""Planted judges: errors made together for three reasons, repeats of one judge, stated confidences."""
+"""Planted judges from first principles; what is free in them is settled in fixed.py by stated marginals alone.
+
+family     each family has one hidden answer a task, its members report it
+attractor  on hard tasks one wrong answer attracts every judge; elsewhere they err alone
+probit     a verdict is wrong where the sum of a common draw, the family's and the judge's own is too low
+opinion    a judge has an opinion of a task, hidden or not, and on every occasion utters it or another class
+draws      a judge may say several things of a task: every repeat is drawn from a softmax of normal scores, to which
+           the true class adds a lead
+confident  a judge knows some tasks better than others, and overstates how well
+"""
 
 from __future__ import annotations
 
@@ -7,80 +16,63 @@ import polars as pl
 from scipy.stats import norm
 
 import crowdwise as cw
+from crowdwise.simulate.judges import Panel, judged
+from crowdwise.simulate.judges.draw import other
 
-FAMILY = np.array([0] * 5 + [1] * 2 + [2] * 2)
+FAMILIES = (5, 2, 2)
+FAMILY = np.repeat(np.arange(3), FAMILIES)
 K = 3
 
 
-def wrong(truth, rng):
-    """Another class than the true one, each as likely."""
-    return (truth + rng.integers(1, K, size=np.shape(truth))) % K
+def family(n, rng, hidden=0.82, report=0.925, spread=0.0):
+    drawn = judged(Panel(FAMILIES, K, hidden=hidden, report=report, spread=spread), n, rng)
+    return drawn.truth, drawn.opinion
 
 
-def spread(base, width, j):
-    """Judges that are not all alike."""
-    return np.clip(base + width * np.cos(2.4 * j), 0, 1)
+def attractor(n, rng, easy=0.89, lured=0.76, spread=0.0, hard=0.25):
+    drawn = judged(Panel((1,) * 9, K, hidden=1.0, report=easy, hard=hard, lured=lured, spread=spread), n, rng)
+    return drawn.truth, drawn.opinion
 
 
-def family(n, rng, hidden=(0.819, 0.822, 0.751), member=0.917):
-    """Each family has one hidden answer a task, which may be wrong; its members report it with noise."""
-    truth, label = rng.integers(K, size=n), np.empty((n, len(FAMILY)), dtype=int)
-    for f in range(3):
-        answer = np.where(rng.random(n) < hidden[f], truth, wrong(truth, rng))
-        for j in np.flatnonzero(f == FAMILY):
-            label[:, j] = np.where(rng.random(n) < spread(member, 0.053, j), answer, wrong(answer, rng))
-    return truth, label
+def probit(n, rng, skill=0.79, shared=0.27, spread=0.0):
+    """`shared` is the variance of the common draw, and as much of the family's; `skill` the share of right verdicts."""
+    truth, m = rng.integers(K, size=n), len(FAMILY)
+    apart = np.clip(skill + spread * rng.permutation(np.linspace(-1, 1, m)), 0.01, 0.99)
+    both = rng.standard_normal((n, 1)) + rng.standard_normal((n, len(FAMILIES)))[:, FAMILY]
+    draw = np.sqrt(shared) * both + np.sqrt(1 - 2 * shared) * rng.standard_normal((n, m))
+    every = np.repeat(truth[:, None], m, axis=1)
+    return truth, np.where(draw < norm.ppf(1 - apart), other(every, K, rng), every)
 
 
-def attractor(n, rng, hard=0.253, easy=0.889, fooled=0.686):
-    """On hard tasks one wrong answer attracts every judge; elsewhere they err alone."""
+MAKE = {"family": family, "attractor": attractor, "probit": probit}
+
+
+def opinion(n, rng, hidden=0.745, firm=0.957, judges=3, times=5):
+    """(truth, table task, worker, repeat, label)."""
+    panel = Panel((1,) * judges, K, hidden=hidden, report=1.0, repeats=times, firm=firm)
+    drawn = judged(panel, n, rng)
+    return drawn.truth, drawn.rows
+
+
+def draws(n, rng, lead=3.85, spread=2.63, judges=3, times=5):
+    """(truth, table task, worker, repeat, label)."""
     truth = rng.integers(K, size=n)
-    bait, is_hard = wrong(truth, rng), rng.random(n) < hard
-    label = np.empty((n, len(FAMILY)), dtype=int)
-    for j in range(len(FAMILY)):
-        own = np.where(rng.random(n) < spread(easy, 0.093, j), truth, wrong(truth, rng))
-        lured = rng.random(n) < np.clip(fooled + 0.072 * np.sin(1.7 * j), 0, 1)
-        label[:, j] = np.where(is_hard & lured, bait, own)
-    return truth, label
+    score = spread * rng.standard_normal((n, judges, K)) + lead * np.eye(K)[truth][:, None]
+    share = np.exp(score - score.max(axis=2, keepdims=True))
+    share /= share.sum(axis=2, keepdims=True)
+    label = (rng.random((n, judges, times, 1)) > np.cumsum(share, axis=2)[:, :, None, :-1]).sum(axis=3)
+    task, judge, repeat = (at.ravel() for at in np.indices(label.shape))
+    return truth, pl.DataFrame({"task": task, "worker": judge, "repeat": repeat + 1, "label": label.ravel()})
 
 
-def probit(n, rng, common=0.268, own_family=0.465, skill=0.842, bait_share=0.6):
-    """A verdict is wrong where a common draw, its family's and its own together fall below a threshold."""
-    truth = rng.integers(K, size=n)
-    shared, by_family, bait = rng.standard_normal(n), rng.standard_normal((n, 3)), wrong(truth, rng)
-    label = np.empty((n, len(FAMILY)), dtype=int)
-    for j in range(len(FAMILY)):
-        draw = np.sqrt(common) * shared + np.sqrt(own_family) * by_family[:, FAMILY[j]]
-        draw = draw + np.sqrt(1 - common - own_family) * rng.standard_normal(n)
-        misses = draw < norm.ppf(1 - spread(skill, 0.027, j))
-        other = np.where(rng.random(n) < bait_share, bait, wrong(truth, rng))
-        label[:, j] = np.where(misses, other, truth)
-    return truth, label
+REPEATS = {"opinion": opinion, "draws": draws}
 
 
-def repeats(n, rng, judges=3, times=5):
-    """(truth, table task, worker, repeat, label): a judge has an opinion of a task and repeats it, or wavers."""
-    truth, columns = rng.integers(K, size=n), []
-    for j in range(judges):
-        opinion = np.where(rng.random(n) < spread(0.774, 0.054, j), truth, wrong(truth, rng))
-        firm = np.where(rng.random(n) < 0.154, 0.516, 0.972)
-        columns.append([np.where(rng.random(n) < firm, opinion, wrong(opinion, rng)) for _ in range(times)])
-    label = np.array(columns)  # judge, repeat, task
-    judge, repeat, task = np.indices(label.shape).reshape(3, -1)
-    return truth, pl.DataFrame({"task": task, "worker": judge, "repeat": repeat, "label": label.ravel()})
-
-
-def confident(n, rng, judges=4):
-    """(truth, label, confidence): judges who know more on some tasks, and overstate it in round values."""
-    truth, label, stated = rng.integers(K, size=n), [], []
-    for j in range(judges):
-        skill = spread(0.718, 0.027, j)
-        logit = np.log(skill / (1 - skill)) + 1.474 * rng.standard_normal(n)
-        right = rng.random(n) < 1 / (1 + np.exp(-logit))
-        label.append(np.where(right, truth, wrong(truth, rng)))
-        said = 1 / (1 + np.exp(-(1.47 + 0.646 * logit + 0.1 * rng.standard_normal(n))))
-        stated.append(np.round(np.clip(said, 0.5, 0.99) * 20) / 20)
-    return truth, np.array(label).T, np.array(stated).T
+def confident(n, rng, hidden=0.73, vary=1.4, shift=0.03, slope=3.2, judges=4):
+    """(truth, label[task, judge], stated confidence[task, judge])."""
+    panel = Panel((1,) * judges, K, hidden=hidden, vary=vary, report=1.0, stated=True, shift=shift, slope=slope)
+    drawn = judged(panel, n, rng)
+    return drawn.truth, drawn.opinion, drawn.rows["confidence"].to_numpy().reshape(n, judges)
 
 
 def as_votes(label, confidence=None):
@@ -88,6 +80,13 @@ def as_votes(label, confidence=None):
     n, m = label.shape
     more = {} if confidence is None else {"confidence": confidence.ravel()}
     return cw.Annotations.from_arrays(np.repeat(np.arange(n), m), np.tile(np.arange(m), n), label.ravel(), **more)
+
+
+def majority(label, truth):
+    """Share of tasks that a vote gets right, ties shared."""
+    votes = np.eye(K)[label].sum(axis=1)
+    top = votes == votes.max(axis=1, keepdims=True)
+    return float((top[np.arange(len(truth)), truth] / top.sum(axis=1)).mean())
 
 
 def scores(posterior, truth, rows=slice(None)):

@@ -49,6 +49,7 @@ _HOMES = {
     "crowdlab": "aggregate.ensemble.crowdlab",
     "calibrate": "scoring.calibrate",
     "estimate": "guarantee.estimate",
+    "difference": "guarantee.difference",
     "accept": "guarantee.accept",
     "cascade": "guarantee.cascade",
     "draw": "guarantee.sampling",
@@ -199,6 +200,7 @@ if TYPE_CHECKING:
     from .guarantee.accept import accept
     from .guarantee.cascade import cascade
     from .guarantee.certificate import Certificate
+    from .guarantee.difference import difference
     from .guarantee.estimate import estimate
     from .guarantee.plan import plan
     from .guarantee.sampling import draw

@@ -160,7 +160,41 @@ def test_unknown_sampling_gives_a_point_only_if_asked(crowdwise_cli, fails, fold
     assert "a point without an interval" in out
 
 
+def test_two_systems_of_two_files_and_of_one(crowdwise_cli, fails, folder, tmp_path):
+    other, _ = judged(n=1500, error=0.25, seed=2)
+    frame = other.to_frame().with_columns(worker=pl.lit("judge-b"))
+    frame.write_csv(tmp_path / "other.csv")
+    asked = ("--gold", folder / "gold.csv", "--sampling", "random")
+    told = ("estimate", folder / "votes.csv", "--against", tmp_path / "other.csv", *asked)
+    code, out, err = crowdwise_cli(*told, "--of", "accuracy")
+    assert (code, err) == (0, "")
+    assert out.startswith("accuracy of judge-a less that of judge-b: 0.")
+    both = pl.concat([pl.read_csv(folder / "votes.csv"), pl.read_csv(tmp_path / "other.csv")], how="diagonal")
+    both.write_csv(tmp_path / "both.csv")
+    code, again, _ = crowdwise_cli("estimate", tmp_path / "both.csv", "--of", "difference:judge-a,judge-b", *asked)
+    assert (code, again) == (0, out)
+    code, out, _ = crowdwise_cli(*told, "--against-gold", folder / "gold.csv", "--of", "share:toxic", "--json")
+    assert code == 0
+    assert json.loads(out)["method"] == "double sampling of paired differences"
+    fails(*told, "--of", "share:toxic", words="is the same for both systems | --against-gold")
+    fails(*told, "--of", "accuracy", "--by", "topic", words="--by does not go with --against")
+    fails("estimate", tmp_path / "both.csv", "--of", "difference:judge-a,x", *asked, words="'x' is no worker here")
+
+
 # ---------------------------------------------------------------- accept
+def test_the_surest_tasks_of_a_committee(crowdwise_cli, fails, folder, tmp_path):
+    rng, truth = np.random.default_rng(6), truth_of(folder)
+    rows = [(t, w, label if rng.random() < p else "fine") for t, label in truth.items()
+            for w, p in zip("abcd", (0.95, 0.9, 0.6, 0.5), strict=True)]  # fmt: skip
+    pl.DataFrame(rows, ["task", "worker", "label"], orient="row").write_csv(tmp_path / "crowd.csv")
+    asked = ("accept", tmp_path / "crowd.csv", "--gold", folder / "gold.csv", "--error", ".1")
+    code, out, _ = crowdwise_cli(*asked)
+    assert (code, "place" in out) == (0, True)
+    code, out, _ = crowdwise_cli(*asked, "--surest", "confidence")
+    assert (code, "place" in out) == (0, False)
+    fails(*asked, "-m", "majority_vote", "--surest", "places", words="needs labels of the committee")
+
+
 def test_draw_label_accept(crowdwise_cli, folder, run):
     code, out, err = crowdwise_cli("accept", run, "--draw", "250", "--seed", "3")
     assert (code, out) == (0, "")

@@ -2,22 +2,31 @@
 
 from __future__ import annotations
 
-import numpy as np
 import pytest
 from benchmarks.judges import bias, dependence, llmbar, others, repeats
 
 import crowdwise as cw
 
-RUNS = 5
+RUNS = 3
 
 
 @pytest.mark.parametrize("name", dependence.EXPECTED)
 def test_errors_made_together(name):
-    n_eff, found = dependence.measured(name)
-    wanted = dependence.EXPECTED[name]
-    assert n_eff == pytest.approx(wanted[0], rel=0.15)
-    np.testing.assert_allclose(found[:, 0], [a for a, _ in wanted[1:]], atol=0.015)
-    np.testing.assert_allclose(found[:, 1], [b for _, b in wanted[1:]], rtol=0.1)
+    """Generators are told n_eff and the majority's accuracy; all else is found."""
+    n_eff, found = dependence.measured(name, 0.0, RUNS)
+    majority, dawid, group, tempered, few, many = found
+    stated = dependence.EXPECTED[name]
+    assert n_eff == pytest.approx(stated[0], rel=0.1)
+    assert majority[0] == pytest.approx(stated[1][0], abs=0.015)
+    assert dawid[1] > 1.5 * majority[1]  # sure of itself where judges err together
+    assert tempered[1] < dawid[1]
+    assert many[1] <= few[1] + 0.01
+    assert many[1] < dawid[1]
+    if name == "family":
+        assert group[0] > dawid[0] + 0.03
+        assert group[1] < majority[1]
+    if name == "attractor":
+        assert group[1] > 1.2  # no model without gold repairs it
 
 
 def test_intervals_of_the_effective_number_cover():
@@ -26,26 +35,31 @@ def test_intervals_of_the_effective_number_cover():
         assert float(row[2]) < 0.9 * float(row[1])
 
 
-def test_repeats_are_one_voice():
-    found = repeats.repeat_scores(RUNS)
-    wanted = {"15 workers": 0.856, "one repeat": 0.434, "weight 1/R": 0.364, "judge_symbols": 0.356}
-    for name, loss in wanted.items():
-        assert found[name][0] == pytest.approx(loss, rel=0.05), name
-    assert found["judge_symbols"][1] < 0.03
+@pytest.mark.parametrize("way", ["opinion", "draws"])
+def test_repeats_are_one_voice(way):
+    found = {name: loss for name, (loss, _) in repeats.repeat_scores(way, RUNS).items()}
+    assert found["one repeat"] == pytest.approx(0.434, rel=0.08)
+    assert found["mode"] == pytest.approx(0.373, rel=0.08)
+    assert found["15 workers"] > max(loss for name, loss in found.items() if name != "15 workers")
+    assert found["judge_symbols"] < found["one repeat"] - 0.03
+    assert found["judge_symbols"] < 1.06 * min(found.values())
+    assert repeats.repeat_scores(way, RUNS)["judge_symbols"][1] < 0.035
 
 
 def test_stated_confidences():
     found = repeats.confidence_scores(RUNS)
-    wanted = {"dawid_skene": (0.823, 0.460), "judge_symbols": (0.897, 0.281)}
-    wanted |= {"product of stated confidences": (0.900, 0.337), "judge_stack, 200 gold": (0.906, 0.258)}
-    for name, pair in wanted.items():
-        assert found[name] == pytest.approx(pair, rel=0.05), name
+    assert found["dawid_skene"] == pytest.approx((0.823, 0.460), rel=0.05)
+    for name in ("judge_symbols", "judge_stack, 200 gold"):
+        assert found[name][0] > found["dawid_skene"][0] + 0.04
+        assert found[name][1] < 0.75 * found["dawid_skene"][1]
+    assert found["judge_stack, 200 gold"][1] < found["product of stated confidences"][1]
 
 
-def test_platt_beats_a_temperature_and_the_raw_confidence():
-    found = repeats.platt_scores(40)
+def test_platt_loses_what_two_free_numbers_lose_and_no_more():
+    found = repeats.platt_scores(100)
     for i in range(1, len(repeats.SIZES)):
         assert found["Platt"][i] < found["temperature"][i] < found["raw"][i]
+        assert found["Platt"][i] < 1.1 * found["best Platt map + 1/n"][i] + 5e-4
 
 
 def test_false_alarms_of_the_bias_checks():

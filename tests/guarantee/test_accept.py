@@ -218,3 +218,60 @@ def test_numbers_are_not_accepted():
             call(numbers, gold={1: 1.0})
     with pytest.raises(ParameterError):
         cw.plan(numbers)
+
+
+# ---------------------------------------------------------------- by what the surest tasks are found
+def crowd(tasks=900, seed=3):
+    made = cw.simulate.scenario("hammer_spammer", tasks=tasks, workers=20, classes=3, seed=seed)
+    truth = dict(made.truth_table().rows())
+    return made.annotations, truth, some(truth, 250)
+
+
+def test_a_committees_tasks_stand_by_the_lower_of_two_places(tmp_path):
+    votes, truth, gold = crowd()
+    result = cw.method("committee").fit(votes)
+    found = cw.accept(result, votes=votes, gold=gold)
+    plain = cw.accept(result, votes=votes, gold=gold, surest="confidence")
+    assert (found.certificate.surest, plain.certificate.surest) == ("places", "confidence")
+    assert set(found.certificate.scales) == {"confidence", "hierarchical"}
+    model = cw.method("hierarchical").fit(votes)
+    places = []
+    for view in (result.confidence, model.posterior[np.arange(len(result.labels)), result.labels]):
+        value = np.round(view, 9)
+        places.append([(np.mean(value < v) + np.mean(value <= v)) / 2 + 0.5 / len(value) for v in value])
+    stands = np.min(places, axis=0)
+    taken = set(found.accepted.filter(pl.col("by") == "verdict")["task"])
+    lowest = min(stands[i] for i, t in enumerate(votes.tasks) if t in taken)
+    highest = max(stands[i] for i, t in enumerate(votes.tasks) if t not in taken and t not in gold)
+    assert highest <= lowest + 1e-3  # the scale of a certificate has a thousand steps
+    assert cw.accept(votes, gold=gold).certificate.parts == found.certificate.parts
+    wrong = np.mean([truth[t] != label for t, label, by in found.accepted.select("task", "label", "by").rows()
+                     if by == "verdict"])  # fmt: skip
+    assert wrong <= 0.05
+    found.certificate.save(tmp_path / "c.json")
+    assert Certificate.load(tmp_path / "c.json") == found.certificate
+
+
+def test_the_places_of_a_new_batch_are_those_it_would_have_had_in_the_old_one():
+    votes, _, gold = crowd()
+    old = cw.accept(votes, gold=gold)
+    same = apply(old.certificate, votes)
+    unseen = old.accepted.filter(pl.col("by") == "verdict")
+    again = same.accepted.filter(~pl.col("task").is_in(list(gold)))
+    assert set(unseen["task"]) == set(again["task"])
+    more, _, _ = crowd(700, seed=3)
+    assert apply(old.certificate, more).certificate.checks
+    result = cw.method("committee").fit(more)
+    with pytest.raises(DataError, match="needs the votes"):
+        apply(old.certificate, result)
+    with pytest.raises(DataError, match="needs labels of the committee"):
+        apply(old.certificate, cw.DawidSkene().fit(more), more)
+    with pytest.raises(ParameterError, match="surest must be"):
+        cw.accept(votes, gold=gold, surest="best")
+
+
+def test_other_methods_and_missing_votes_stand_by_confidence():
+    votes, _, gold = crowd(400)
+    assert cw.accept(cw.DawidSkene().fit(votes), votes=votes, gold=gold).certificate.surest == "confidence"
+    assert cw.accept(cw.method("committee").fit(votes), gold=gold).certificate.surest == "confidence"
+    assert cw.accept(VOTES, gold=GOLD).certificate.surest == "confidence"  # one judge

@@ -55,7 +55,7 @@ def test_relatives_err_together(studied):
 
 
 def test_families_are_looked_for_where_nobody_tells():
-    _, label = planted.family(800, np.random.default_rng(1), member=0.98, hidden=(0.7, 0.8, 0.8))
+    _, label = planted.family(800, np.random.default_rng(1), report=0.98, hidden=0.77)
     found = cw.judges(planted.as_votes(label))
     assert not found.families_told
     assert len(set(found.family[:5].tolist())) == 1

@@ -116,3 +116,25 @@ def judge_crowd() -> tuple[cw.Annotations, dict[int, int]]:
 def judge_page() -> str:
     votes, truth = judge_crowd()
     return cw.report.render(votes, cw.MajorityVote().fit(votes), truth=truth, title="Judges")
+
+
+def divided_crowd() -> cw.Annotations:
+    """Raters of two ages who differ, with hostile names of tasks, classes and groups."""
+    rng = np.random.default_rng(4)
+    n, m = 80, 24
+    task = np.repeat(np.arange(n), 8)
+    worker = np.concatenate([rng.choice(m, 8, replace=False) for _ in range(n)])
+    leaning = rng.random(n)[task] + np.where(worker < 10, 0.35, 0.0)
+    label = (rng.random(len(task)) < leaning).astype(int)
+    names = [PAYLOADS[0], "offensive"]
+    votes = cw.Annotations.from_arrays(
+        [f"{PAYLOADS[1]}{t}" if t < 3 else f"t{t}" for t in task], [f"w{w}" for w in worker], [names[c] for c in label]
+    )
+    age = {"worker": [f"w{w}" for w in range(m)], "age": [PAYLOADS[2] if w < 10 else "old" for w in range(m)]}
+    return votes.about(workers=pl.DataFrame(age))
+
+
+@pytest.fixture(scope="session")
+def divided_page() -> str:
+    votes = divided_crowd()
+    return cw.report.render(votes, cw.Subjective().fit(votes), title="Disagreement")

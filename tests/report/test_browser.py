@@ -25,10 +25,10 @@ def browser():
 
 
 @pytest.fixture(scope="module")
-def files(tmp_path_factory, plain_page, hostile_page, number_page, promise_page, judge_page):
+def files(tmp_path_factory, plain_page, hostile_page, number_page, promise_page, judge_page, divided_page):
     folder = tmp_path_factory.mktemp("pages")
     pages = {"plain": plain_page, "hostile": hostile_page, "numbers": number_page, "promises": promise_page}
-    for name, page in (pages | {"judges": judge_page}).items():
+    for name, page in (pages | {"judges": judge_page, "divided": divided_page}).items():
         (folder / f"{name}.html").write_text(page, encoding="utf-8")
     return folder
 
@@ -77,7 +77,7 @@ def pick_every_pair(page, at_most=40):
     page.fill("input[data-filter]", "")
 
 
-@pytest.mark.parametrize("name", ["plain", "hostile", "numbers", "promises", "judges"])
+@pytest.mark.parametrize("name", ["plain", "hostile", "numbers", "promises", "judges", "divided"])
 def test_no_request_no_complaint_no_dialog(visit, name):
     page, watch = visit(name)
     pick_every_pair(page)
@@ -87,7 +87,7 @@ def test_no_request_no_complaint_no_dialog(visit, name):
     assert watch.complaints == []
     assert len(watch.requests) == 1
     titles = {"hostile": PAYLOADS[0], "plain": "A crowd", "numbers": PAYLOADS[1], "promises": "Promises"}
-    assert page.title() == (titles | {"judges": "Judges"})[name]
+    assert page.title() == (titles | {"judges": "Judges", "divided": "Disagreement"})[name]
 
 
 def test_the_hostile_names_are_all_there_as_text(visit):
@@ -168,7 +168,7 @@ def test_a_download_is_plain_csv_with_scripts_on(visit):
     assert waiting.value.path().read_text(encoding="utf-8").startswith("worker,n_labels,skill")
 
 
-@pytest.mark.parametrize("name", ["plain", "hostile", "numbers", "promises", "judges"])
+@pytest.mark.parametrize("name", ["plain", "hostile", "numbers", "promises", "judges", "divided"])
 @pytest.mark.parametrize("width", [360, 768, 1400])
 def test_the_page_never_scrolls_sideways(visit, name, width):
     page, _ = visit(name, width=width)

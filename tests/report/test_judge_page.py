@@ -39,3 +39,23 @@ def test_a_plain_crowd_has_no_such_section(plain_crowd):
     votes = plain_crowd[0] if isinstance(plain_crowd, tuple) else plain_crowd
     votes = getattr(votes, "annotations", votes)
     assert 'id="judges"' not in cw.report.render(votes, cw.MajorityVote().fit(votes))
+
+
+def test_a_run_without_one_truth_shows_how_people_divide(divided_page):
+    assert 'id="disagreement"' in divided_page
+    assert "Raters who were left out are predicted" in divided_page
+    assert "Most divided" in divided_page
+    assert "groups_age.csv" in divided_page
+    assert "divide a group from the others" in divided_page
+    for payload in PAYLOADS[:3]:
+        assert payload not in divided_page
+
+
+def test_every_section_names_its_assumption(crowd, divided_page, promise_page):
+    votes, gold = crowd
+    judged = cw.report.render(votes, cw.MajorityVote().fit(votes), truth=gold)
+    pages = {"judges": judged, "frontier": judged, "disagreement": divided_page}
+    pages |= dict.fromkeys(("estimates", "accepted", "fairness"), promise_page)
+    for anchor, page in pages.items():
+        section = page.split(f'id="{anchor}"')[1].split("</section>")[0]
+        assert "Assumption:" in section, anchor

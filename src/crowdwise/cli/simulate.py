@@ -18,11 +18,16 @@ def simulate(
         typer.Argument(help="A scenario; without one they are listed.", metavar="[SCENARIO]", show_default=False),
     ] = None,
     tasks: Annotated[int, typer.Option("--tasks", min=1)] = 1000,
-    workers: Annotated[int, typer.Option("--workers", min=1)] = 60,
+    workers: Annotated[
+        int | None, typer.Option("--workers", min=1, help="60 unless said; of judges 9.", show_default=False)
+    ] = None,
     classes: Annotated[
         int | None, typer.Option("--classes", min=1, help="Classes, of scenarios of classes; 4 unless said.")
     ] = None,
-    labels: Annotated[int, typer.Option("--labels", min=1, help="Labels per task.")] = 5,
+    labels: Annotated[
+        int | None,
+        typer.Option("--labels", min=1, help="Labels per task, 5 unless said; of judges all.", show_default=False),
+    ] = None,
     features: Annotated[int, typer.Option("--features", min=0, help="Feature dimensions; 0 for none.")] = 0,
     seed: Seed = 0,
     output: Annotated[

@@ -17,8 +17,6 @@ F8 = npt.NDArray[np.float64]
 I8 = npt.NDArray[np.int64]
 BINS = 12
 LEAST = 10
-# Pseudo-counts that pull a bin to its group and verdict: ten gold labels alone would flip labels by luck.
-PULL = 3.0
 
 
 @dataclass(frozen=True, eq=False)
@@ -98,7 +96,8 @@ def _bins(of: Cells, mine: I8, z: int, label: int) -> tuple[I8, list[F8]]:
     right = np.bincount(where, weights=hits, minlength=len(n))
     whole = of.counts[z, label] + of.counts.sum(axis=0)[label] / max(of.counts.sum(axis=0)[label].sum(), 1) + 1 / k
     base = whole / whole.sum()
-    share = rising((right + PULL * base[label]) / (n + PULL), n + PULL)
+    known = np.where(n > 0, right / np.maximum(n, 1), base[label])  # a cell without gold is like its group and verdict
+    share = rising(known, np.maximum(n, 1e-9))
     others = np.delete(base, label)
     others = others / others.sum()
     return place, [np.insert((1 - s) * others, label, s) for s in share]

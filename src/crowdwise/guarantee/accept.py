@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass, replace
+from dataclasses import asdict, dataclass, replace
 from datetime import date
 from typing import Any, Literal
 
@@ -19,7 +19,8 @@ from .certificate import Certificate, Part, Rung, batch_of
 from .gold import Gold, fingerprint, gold_tasks, not_used_to_fit, place
 from .refit import split_fit
 from .sampling import check_random, settle
-from .verdicts import Verdicts, verdicts
+from .standing import Surest, ordered
+from .verdicts import Verdicts, fitted, verdicts
 
 F8 = npt.NDArray[np.float64]
 Mask = npt.NDArray[np.bool_]
@@ -85,13 +86,15 @@ def accept(
     votes: Votes[Any] | None = None,
     seed: int = 0,
     made: str | None = None,
+    surest: Surest = "auto",
 ) -> Acceptance:
     """Which tasks need no person. Promise: with probability 1 - risk over the drawing of the gold, at most a share
     `error` of the accepted tasks that nobody checked are wrong.
 
     `of="all"` counts wrongly accepted tasks among all tasks (people do the rest); `guarantee="mean"` then promises
     only the mean. `per` is "class" or a column (or table) of groups: each keeps the promise by itself. Looking
-    several times while gold grows must be planned (`looks`). `fit_share` is for methods that need gold.
+    several times while gold grows must be planned (`looks`). `fit_share` is for methods that need gold. `surest` is by
+    what the surest tasks are found (standing.py); no such order breaks the promise.
 
     >>> import crowdwise as cw
     >>> crowd = cw.simulate.scenario("one_coin", tasks=400, workers=12, seed=1)
@@ -106,7 +109,8 @@ def accept(
     given_hash = fingerprint(gold_tasks(gold))
     if fit_share is not None:
         given, gold = split_fit(given, votes, gold, fit_share, seed)
-    votes = given if isinstance(given, Votes) else votes
+    if isinstance(given, Votes):
+        votes, given = given, fitted(given)
     about = None if votes is None else votes.about_workers
     sample, found = place(gold, verdicts(given, votes), about)
     if found.value is not None:
@@ -116,6 +120,7 @@ def accept(
     if how not in ("random", "random, drawn"):
         raise ParameterError(f"a promise needs gold that was drawn at random, not {how}; draw it with --draw")
     checks = check_random(sample, found) if how == "random" else {}
+    found, scales, more = ordered(found, given, votes, surest)
     free = found.said if found.told is None else found.said & ~found.told
     used = sample.take(free[sample.task])
     parts, taken = _parts(per, used, found, free, terms)
@@ -126,7 +131,9 @@ def accept(
         per=title, n_tasks=len(found), n_accepted=int(taken.sum()), n_gold=len(used), parts=parts, sampling=how,
         looks=terms.looks, look=terms.look, method=found.who, judges=found.judges, gold_hash=given_hash,
         task_hash=fingerprint(found.tasks), made=made or date.today().isoformat(), version=versions()["crowdwise"],
-        classes=[str(name) for name in found.classes.to_list()], batch=batch_of(found), checks=checks, notes=notes,
+        classes=[str(name) for name in found.classes.to_list()], batch=batch_of(found), checks=checks,
+        notes=[*notes, *more], surest="places" if scales else "confidence",
+        scales={name: asdict(scale) for name, scale in scales.items()},
     )  # fmt: skip
     return Acceptance(*tables(found, taken, sample), certificate)
 
@@ -152,12 +159,10 @@ def _parts(per: Any, gold: Gold, found: Verdicts, free: Mask, terms: Terms) -> t
     for code in used:
         inside = free & (group == code)
         rows = inside[gold.task]
-        part = ladder_part(
-            names[code], found.confidence[inside], found.confidence[gold.task[rows]], wrong[rows], terms, risk
-        )
+        part = ladder_part(names[code], found.order[inside], found.order[gold.task[rows]], wrong[rows], terms, risk)
         parts.append(part)
         if part.threshold is not None:
-            taken |= inside & (np.round(found.confidence, walks.DIGITS) >= part.threshold)
+            taken |= inside & (np.round(found.order, walks.DIGITS) >= part.threshold)
     return parts, taken
 
 
@@ -213,7 +218,7 @@ def tables(found: Verdicts, taken: Mask, gold: Gold | None = None) -> tuple[pl.D
         "by": pl.Series(["", "verdict", "gold", "fit"]).gather(by[done]),
     })  # fmt: skip
     left = np.flatnonzero(by == 0)
-    left = left[np.lexsort((left, found.confidence[left], found.said[left]))]  # nobody's first, then the least sure
+    left = left[np.lexsort((left, found.order[left], found.said[left]))]  # nobody's first, then the least sure
     said = np.minimum(found.label[left], len(names) - 1) if len(names) else left
     shown = names.gather(said).set(pl.Series(~found.said[left]), None) if len(names) else names
     ask = pl.DataFrame({"task": found.tasks.gather(left), "verdict": shown, "confidence": found.confidence[left]})
@@ -234,7 +239,11 @@ def promise(terms: Terms, per: str | None) -> str:
 
 def apply(certificate: Certificate, given: Any, votes: Votes[Any] | None = None, per: Any = None) -> Acceptance:
     """An old certificate on a new batch of the same kind of tasks: refused where the batch is not like the old one."""
+    if isinstance(given, Votes):
+        votes, given = given, fitted(given)
     found = verdicts(given, votes)
+    if certificate.surest == "places":
+        found, _, _ = ordered(found, given, votes, "places", certificate.scales)
     p = certificate.check_covers(found)
     group = np.zeros(len(found), dtype=np.int64)
     names: list[Any] = [None]
@@ -246,7 +255,7 @@ def apply(certificate: Certificate, given: Any, votes: Votes[Any] | None = None,
     for part in certificate.parts:
         if part.threshold is not None and part.name in names:
             inside = found.said & (group == names.index(part.name))
-            taken |= inside & (np.round(found.confidence, walks.DIGITS) >= part.threshold)
+            taken |= inside & (np.round(found.order, walks.DIGITS) >= part.threshold)
     note = f"certified {certificate.made} on {certificate.n_tasks:,} tasks; an old promise, certify again to renew it"
     shown = replace(certificate, checks=p, notes=[*certificate.notes, note])
     return Acceptance(*tables(found, taken), shown)

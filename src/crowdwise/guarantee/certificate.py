@@ -57,7 +57,10 @@ class Part:
 
 @dataclass(frozen=True)
 class Certificate:
-    """What `accept` promises; `save` and `load` keep it as JSON, `drift` says whether it covers another batch."""
+    """What `accept` promises; `save` and `load` keep it as JSON, `drift` says whether it covers another batch.
+
+    `surest` is by what the surest tasks were found; where by places, `scales` hold what they are places of.
+    """
 
     promise: str
     error: float
@@ -83,6 +86,8 @@ class Certificate:
     checks: dict[str, float] = field(default_factory=dict)
     notes: list[str] = field(default_factory=list)
     voids: list[str] = field(default_factory=lambda: list(VOIDS))
+    surest: str = "confidence"
+    scales: dict[str, Any] = field(default_factory=dict)
 
     @property
     def threshold(self) -> float | None:
@@ -126,7 +131,7 @@ class Certificate:
         said = np.bincount(found.label, minlength=len(names) + 1)
         new = dict(zip([*names, None], said, strict=True))
         rows = [np.array([int(row.get(name, 0)) for name in [*union, None]]) for row in (old, new)]
-        counts = binned(found.confidence[found.said], np.asarray(self.batch["edges"]))
+        counts = binned(found.order[found.said], np.asarray(self.batch["edges"]))
         p = [shares_differ(*rows), rank_sum_of_counts(counts, np.asarray(self.batch["confidence"], dtype=np.int64))]
         return dict(zip(("verdicts", "confidence"), holm(p), strict=True))
 
@@ -144,7 +149,7 @@ class Certificate:
 
 def batch_of(found: Verdicts) -> dict[str, list[float]]:
     """What the certified batch looked like, to know it again: counts of verdicts, and of confidences in bins."""
-    said = np.sort(found.confidence[found.said])
+    said = np.sort(found.order[found.said])
     edges = np.unique(said[np.arange(1, BINS) * len(said) // BINS]) if len(said) else np.empty(0)
     return {
         "verdicts": np.bincount(found.label, minlength=len(found.classes) + 1).tolist(),

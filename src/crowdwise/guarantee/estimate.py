@@ -14,6 +14,7 @@ from ..core.votes import Votes
 from ..maths.guarantee import balanced as rogan
 from ..maths.guarantee import double
 from ..maths.guarantee.regression import Estimated, half_width, ppi_plus_plus, regression, weighted
+from .difference import difference, two_workers
 from .estimand import Estimand, estimand
 from .figure import Figure
 from .gold import Gold, not_used_to_fit, place
@@ -49,7 +50,8 @@ def estimate(
 
     `given` are votes (one judge's verdicts, or of many workers the default method's labels) or a result. `gold` is a
     table or mapping task, label; `sampling` says how its tasks were drawn: "random", "within verdict", "weights" (a
-    column probability), "by truth", or a `Draw`. `for_` "these" tasks or "new" ones of their kind; `by` gives a
+    column probability), "by truth", or a `Draw`. "difference:A,B" is of two classes (who won), or of the accuracies of
+    two workers. `for_` "these" tasks or "new" ones of their kind; `by` gives a
     figure for each group of tasks too. `fit_share` fits a method that needs gold on that share of it.
 
     >>> import crowdwise as cw
@@ -70,6 +72,11 @@ def estimate(
     if fit_share is not None:
         given, gold = split_fit(given, votes, gold, fit_share, seed)
     votes = given if isinstance(given, Votes) else votes
+    two = two_workers(of, votes)
+    if two is not None:
+        if by is not None or method != "auto":
+            raise ParameterError("a difference of two workers has no groups and one estimator; leave by and method out")
+        return difference(*two, gold=gold, sampling=sampling, level=level, for_=for_, seed=seed)
     about = None if votes is None else votes.about_workers
     sample, found = place(gold, verdicts(given, votes), about)
     not_used_to_fit(found, sample)

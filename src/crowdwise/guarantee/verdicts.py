@@ -25,7 +25,8 @@ Mask = npt.NDArray[np.bool_]
 class Verdicts:
     """label[task] (a code; len(classes) where there is none) with its confidence, or value[task] for numbers.
 
-    `told` marks the tasks whose gold made these verdicts; `who` is the judge's name, or the method's.
+    `told` marks the tasks whose gold made these verdicts; `who` is the judge's name, or the method's. `standing` is the
+    order in which tasks are accepted, where it is not the confidence.
     """
 
     tasks: pl.Series
@@ -37,6 +38,7 @@ class Verdicts:
     value: F8 | None = None
     posterior: F8 | None = None
     told: Mask | None = None
+    standing: F8 | None = None
     about: SideTable = None
     judges: list[dict[str, Any]] = field(default_factory=list)
 
@@ -48,12 +50,17 @@ class Verdicts:
         """Tasks with a verdict."""
         return np.asarray(self.n_labels > 0)
 
+    @property
+    def order(self) -> F8:
+        """What tasks are accepted by, the highest first."""
+        return self.confidence if self.standing is None else self.standing
+
     def keep(self, tasks: Mask) -> Verdicts:
         """Only these tasks."""
         mask = pl.Series(tasks)
         parts: dict[str, Any] = {
             name: None if (value := getattr(self, name)) is None else value[tasks]
-            for name in ("label", "confidence", "n_labels", "value", "posterior", "told")
+            for name in ("label", "confidence", "n_labels", "value", "posterior", "told", "standing")
         }
         return replace(self, tasks=self.tasks.filter(mask), **parts)
 

@@ -11,6 +11,7 @@ from ..core.result import Result
 from ..kinds.classes.annotations import Annotations
 from ..maths.agreement import Level
 from .build import View, build
+from .judges.disagreement import disagreement_section
 from .judges.sections import judge_sections
 from .page import fragment
 from .sections import agreement_section
@@ -42,6 +43,8 @@ def class_page(
     )
     rounds = "epoch" if view.training else "iteration"
     about, tables = judge_sections(votes, truth)
+    divided, more = disagreement_section(votes, result)
+    about, tables = [*about, *divided], [*tables, *more]
     return Sheet(lead, _with(_sections(view), about), [*view.tables, *tables], rounds, view.pairs.data)
 
 

@@ -25,6 +25,7 @@ from .groups import (
     Setting,
     TwoCoin,
 )
+from .judges.scenarios import JUDGE_SCENARIOS, JudgeScenario, PlantedJudges
 from .numbers.scenarios import NUMBER_SCENARIOS, NumberScenario, PlantedNumbers
 from .ordered.scenarios import ORDERED_SCENARIOS, OrderedScenario, PlantedOrder
 from .outlines.scenarios import OUTLINE_SCENARIOS, PlantedOutlines
@@ -42,6 +43,7 @@ __all__ = [
     "BOX_SCENARIOS",
     "COMPARISON_SCENARIOS",
     "EVERY",
+    "JUDGE_SCENARIOS",
     "LINKED_SCENARIOS",
     "NUMBER_SCENARIOS",
     "ORDERED_SCENARIOS",
@@ -68,6 +70,7 @@ __all__ = [
     "Guesser",
     "HammerSpammer",
     "HeavyTailed",
+    "JudgeScenario",
     "LinkedScenario",
     "MissingAtRandom",
     "NumberScenario",
@@ -77,6 +80,7 @@ __all__ = [
     "PerTask",
     "PlantedBoxes",
     "PlantedComparisons",
+    "PlantedJudges",
     "PlantedLinks",
     "PlantedNumbers",
     "PlantedOrder",

@@ -17,6 +17,7 @@ from .comparisons.scenarios import COMPARISON_SCENARIOS
 from .draw import crowd
 from .graphs.scenarios import LINKED_SCENARIOS
 from .groups import ClassCoins, DirichletConfusion, Group, HammerSpammer, OneCoin, PairwiseFlipper, TwoCoin
+from .judges.scenarios import JUDGE_SCENARIOS
 from .numbers.scenarios import NUMBER_SCENARIOS
 from .ordered.scenarios import ORDERED_SCENARIOS
 from .outlines.scenarios import OUTLINE_SCENARIOS
@@ -156,6 +157,7 @@ EVERY: dict[str, Any] = {
     **NUMBER_SCENARIOS,
     **BOX_SCENARIOS,
     **COMPARISON_SCENARIOS,
+    **JUDGE_SCENARIOS,
     **LINKED_SCENARIOS,
     **ORDERED_SCENARIOS,
     **OUTLINE_SCENARIOS,
@@ -173,15 +175,16 @@ def scenario(
     name: str,
     *,
     tasks: Count = 1000,
-    workers: Count = 60,
+    workers: Count | None = None,
     classes: Annotated[int, AtLeast(2)] | None = None,
-    labels: Count = 5,
+    labels: Count | None = None,
     features: Whole = 0,
     seed: Whole = 0,
 ) -> Any:
     """A ready-made crowd by name: a `Crowd` of classes (4 unless said), or the like of another kind of answers.
 
-    `simulate.EVERY` says what each is.
+    `simulate.EVERY` says what each is. Unless said there are 60 workers and 5 labels a task; of judges 9, and all of
+    them judge every task.
 
     >>> scenario("copiers", tasks=50, workers=9, classes=3, seed=1).worker_table()["copies"].n_unique()
     2
@@ -192,4 +195,6 @@ def scenario(
         raise ParameterError(f"there is no scenario {name!r}; {hint}")
     size = {"tasks": tasks, "workers": workers, "classes": classes, "labels": labels, "features": features}
     check_given(scenario, {**size, "seed": seed})
-    return EVERY[name].make(tasks, workers, classes, labels, features, seed)
+    made = EVERY[name]
+    workers = getattr(made, "workers", 60) if workers is None else workers
+    return made.make(tasks, workers, classes, getattr(made, "labels", 5) if labels is None else labels, features, seed)

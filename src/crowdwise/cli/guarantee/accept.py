@@ -35,6 +35,14 @@ class Guarantee(StrEnum):
     mean = "mean"
 
 
+class Surest(StrEnum):
+    """What the surest tasks are found by."""
+
+    auto = "auto"
+    confidence = "confidence"
+    places = "places"
+
+
 class Design(StrEnum):
     """How --draw draws."""
 
@@ -98,6 +106,10 @@ def accept(
             show_default=False,
         ),
     ] = None,
+    surest: Annotated[
+        Surest,
+        typer.Option("--surest", help="By what the surest tasks are found; auto: places where a committee labelled."),
+    ] = Surest.auto,
     certificate: Annotated[
         Path | None,
         typer.Option(
@@ -140,7 +152,7 @@ def accept(
         elif sets:
             _sets(given, error, per, votes, seed, folder, force, json)
         else:
-            told |= {"of": of.value, "guarantee": guarantee.value, "per": per, "looks": looks}
+            told |= {"of": of.value, "guarantee": guarantee.value, "per": per, "looks": looks, "surest": surest.value}
             _certify(given, told, fit_share, votes, seed, folder, force, json)
 
 

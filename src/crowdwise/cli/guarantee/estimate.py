@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from enum import StrEnum
 from pathlib import Path
-from typing import Annotated
+from typing import Annotated, Any
 
 import typer
 
@@ -47,7 +47,7 @@ def estimate(
         str,
         typer.Option(
             "--of",
-            help="share:CLASS, accuracy, winrate[:CLASS], mean or difference:A,B.",
+            help="share:CLASS, accuracy, winrate[:CLASS], mean or difference:A,B (two classes, or two workers).",
             metavar="WHAT",
             show_default=False,
         ),
@@ -65,6 +65,24 @@ def estimate(
         str | None,
         typer.Option(
             "--by", help="A column about the tasks: a figure for each group.", metavar="COL", show_default=False
+        ),
+    ] = None,
+    against: Annotated[
+        str | None,
+        typer.Option(
+            "--against",
+            help="Another system's votes or run: the figure is this one's less that one's, paired by task.",
+            metavar="VOTES|DIR",
+            show_default=False,
+        ),
+    ] = None,
+    against_gold: Annotated[
+        Path | None,
+        typer.Option(
+            "--against-gold",
+            help="With --against: people's verdicts of what the other system made, where they are not --gold.",
+            metavar="GOLD",
+            show_default=False,
         ),
     ] = None,
     for_: Annotated[For, typer.Option("--for", help="These tasks, or new ones of their kind.")] = For.these,
@@ -92,10 +110,15 @@ def estimate(
     given = takes(votes, method, param, gold, gold_columns, asked, seed)
     told = sampling.value if sampling is not None else recorded(votes)
     with naming(votes, gold):
-        figure = work_out(
-            given.result, gold=given.gold, of=of, sampling=told, level=level, by=by, for_=for_.value, method=how.value,
-            votes=given.votes, fit_share=fit_share, anyway=anyway, seed=seed,
-        )  # fmt: skip
+        if against is not None:
+            wrong = [name for name, on in (("--by", by), ("--fit-share", fit_share), ("--anyway", anyway)) if on]
+            figure = _less(given, takes(against, method, param, against_gold, gold_columns, asked, seed), wrong,
+                           of=of, sampling=told, level=level, for_=for_.value, seed=seed)  # fmt: skip
+        else:
+            figure = work_out(
+                given.result, gold=given.gold, of=of, sampling=told, level=level, by=by, for_=for_.value,
+                method=how.value, votes=given.votes, fit_share=fit_share, anyway=anyway, seed=seed,
+            )  # fmt: skip
     if output is not None:
         saved_figure(output, figure, force)
     for note in figure.notes:
@@ -113,3 +136,16 @@ def estimate(
                 ends = "–" if found.low is None else f"{found.low:.3f} – {found.high:.3f}"
                 rows.append([str(name), f"{found.value:.3f}", ends])
         print_table(by or "", ["group", figure.people, f"{100 * level:g} % interval"], rows, stderr=False)
+
+
+def _less(given: Any, other: Any, wrong: list[str], **told: Any) -> Any:
+    """One system's figure less another's."""
+    from ...core.errors import ParameterError
+    from ...guarantee.difference import difference
+
+    if wrong:
+        raise ParameterError(f"{', '.join(wrong)} does not go with --against")
+    return difference(
+        given.result, other.result, gold=given.gold, second_gold=other.gold, votes=given.votes,
+        second_votes=other.votes, **told,
+    )  # fmt: skip

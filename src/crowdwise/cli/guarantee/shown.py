@@ -43,7 +43,14 @@ def shown(found: Any, folder: Path | None, json: bool) -> None:
             for r in keep
         ]  # fmt: skip
         if len(certificate.parts) <= 3:
-            header = ["confidence", "tasks", "wrong in the gold", "error at most", "p", ""]
+            header = [
+                "place" if certificate.surest == "places" else "confidence",
+                "tasks",
+                "wrong in the gold",
+                "error at most",
+                "p",
+                "",
+            ]
             print_table(title, header, rows, stderr=False)
         else:
             say(f"{title}: {part.accepted:,} accepted")

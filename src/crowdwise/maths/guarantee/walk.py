@@ -43,6 +43,12 @@ def ladder(confidence: F8, rungs: int = RUNGS) -> tuple[F8, I8]:
     return threshold, n - np.searchsorted(up, threshold, side="left")
 
 
+def places(confidence: F8) -> tuple[F8, F8]:
+    """(values, rising, and the place of each: the share of tasks that are no surer; ties have the middle of theirs)."""
+    value, n = np.unique(np.round(confidence, DIGITS), return_counts=True)
+    return value, (np.cumsum(n) - (n - 1) / 2) / max(len(confidence), 1)
+
+
 def on_rungs(threshold: F8, confidence: F8, wrong: Mask) -> tuple[I8, I8]:
     """(m, e): how many of these checked tasks stand on each rung, and how many of them are wrong."""
     rounded = np.round(confidence, DIGITS)

@@ -23,10 +23,10 @@ Tables = list[tuple[str, str, pl.DataFrame]]
 ROWS = 60
 _JUDGED = (
     "Accuracy and recall are shares of a judge's verdicts on gold tasks; all repeats, prompts and orders of a judge "
-    "are one voice. It is assumed that gold came from people and is like the other tasks."
+    "are one voice. Assumption: gold came from people and is like the other tasks."
 )
 _BLIND = (
-    "Nothing here is known to be true: without gold nobody can tell common errors from common sense. Give gold labels "
+    "Assumption: none that could be checked. Without gold nobody can tell common errors from common sense: give labels "
     "of people (30 or more) to see accuracies, errors made together and whom to pay."
 )
 

@@ -1,0 +1,101 @@
+"""In which order accept takes tasks: by confidence, or by the lower of two places where a committee labelled them.
+
+A promise holds for every order that was fixed without the gold; the order only decides how much is accepted. The
+committee's confidence is an average, and averages lose at the top: tasks on which many agree stand there side by side,
+whoever these many are. Its model knows who said it, and drifts where a crowd is thin. So a task stands where the more
+doubtful of the two puts it: the lower of its places (share of tasks that are no surer) by either confidence.
+`python -m benchmarks.guarantee order` compares orders on sets that took no part in this choice, and on those that did.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, replace
+from typing import Any, Literal
+
+import numpy as np
+import numpy.typing as npt
+
+from ..aggregate import registry
+from ..core.errors import CrowdwiseError, DataError, ParameterError
+from ..core.result import Result
+from ..core.votes import Votes
+from ..maths.guarantee.walk import places
+from .verdicts import Verdicts
+
+F8 = npt.NDArray[np.float64]
+Surest = Literal["auto", "confidence", "places"]
+# So many steps a scale of confidences has in a certificate.
+STEPS = 1000
+OWN = "confidence"
+
+
+@dataclass(frozen=True)
+class Scale:
+    """Values of a confidence in the certified batch, rising, and the place of each."""
+
+    value: list[float]
+    place: list[float]
+
+    def of(self, confidence: F8) -> F8:
+        """The place that such a confidence had there."""
+        return np.interp(confidence, self.value, self.place)
+
+
+def scale_of(confidence: F8) -> Scale:
+    """At most a thousand steps of the places of these confidences; ties share the middle of theirs."""
+    value, place = places(confidence)
+    keep = np.unique(np.rint(np.linspace(0, len(value) - 1, min(len(value), STEPS))).astype(np.int64))
+    return Scale(value[keep].tolist(), place[keep].tolist())
+
+
+def ordered(
+    found: Verdicts, given: Any, votes: Votes[Any] | None, surest: Surest, scales: dict[str, Any] | None = None
+) -> tuple[Verdicts, dict[str, Scale], list[str]]:
+    """(verdicts that know their order, the scales of its places, notes). With `scales`, places are those of an
+    earlier batch."""
+    if surest not in ("auto", "confidence", "places"):
+        raise ParameterError(f"surest must be auto, confidence or places, got {surest!r}")
+    if surest == "confidence" or found.standing is not None:
+        return found, {}, []
+    model = _model(given)
+    if model is None or votes is None:
+        if surest == "auto":
+            return found, {}, []
+        what = "the votes" if model is not None else "labels of the committee"
+        raise DataError(f"an order by places needs {what}; order by confidence, or name a run that has them")
+    try:
+        second = _second(model, votes, found)
+    except CrowdwiseError as error:
+        if surest == "places":
+            raise
+        return found, {}, [f"tasks are ordered by confidence alone, {model} could not be asked ({error})"]
+    views = {OWN: found.confidence, model: second}
+    free = found.said if found.told is None else found.said & ~found.told
+    if scales is None:
+        made = {name: scale_of(view[free]) for name, view in views.items()} if free.any() else {}
+    else:
+        made = {name: Scale(**scale) if isinstance(scale, dict) else scale for name, scale in scales.items()}
+    if not made:
+        return found, {}, []
+    if set(made) - set(views):
+        raise DataError(f"the certificate orders tasks by {' and '.join(made)}, this run has {' and '.join(views)}")
+    standing = np.min([made[name].of(view) for name, view in views.items()], axis=0)
+    return replace(found, standing=standing), made, []
+
+
+def _model(given: Any) -> str | None:
+    """The model beside a committee's average, None of every other method."""
+    if isinstance(given, Result) and given.method == "committee":
+        return str(given.params.get("model", "hierarchical"))
+    return None
+
+
+def _second(model: str, votes: Votes[Any], found: Verdicts) -> F8:
+    """The model's probability of each label, fitted to the same votes without gold."""
+    fit: Result = registry.method(model).fit(votes)
+    if fit.tasks.to_list() != found.tasks.to_list():
+        raise DataError("the votes have other tasks than the labels")
+    place = {name: code for code, name in enumerate(fit.classes.to_list())}
+    code = np.array([place.get(name, -1) for name in found.classes.to_list()] + [-1])[found.label]
+    known = np.where(code >= 0, fit.posterior[np.arange(len(code)), code], 0.0)
+    return np.asarray(known, dtype=float)
