@@ -93,7 +93,8 @@ def judged(panel: Panel, tasks: int, seed: int | np.random.Generator) -> Drawn:
     right = rng.random(z.shape) < sigma(z)
     answer = np.where(right, truth[:, None], other(np.repeat(truth[:, None], z.shape[1], axis=1), k, rng))[:, family]
     apart = rng.permutation(np.linspace(-1, 1, m)) if m > 1 else np.zeros(1)
-    report, lured = (np.clip(mean + panel.spread * apart, 0, 1) for mean in (panel.report, panel.lured))
+    report = np.clip(panel.report + panel.spread * apart, 0, 1)
+    lured = np.clip(panel.lured - panel.spread * apart, 0, 1)  # a better judge falls for less
     own = np.where(rng.random((tasks, m)) < report, answer, other(answer, k, rng))
     opinion = np.where(hard[:, None] & (rng.random((tasks, m)) < lured), bait[:, None], own)
     position = panel.position * rng.permutation(np.linspace(0, 2, m)) if m > 1 else np.array([panel.position])
