@@ -5,10 +5,13 @@ BIN := $(VENV)/bin
 PIP := $(BIN)/python -m pip --disable-pip-version-check install --quiet -c constraints.txt
 WORKERS ?= 2
 
-.PHONY: demo test lint types bench bench-speed bench-quality bench-workers clean
+.PHONY: demo serve-demo test lint types bench bench-speed bench-quality bench-workers clean
 
 demo: $(VENV)/.demo
 	$(BIN)/crowdwise demo -o demo --force
+
+serve-demo: $(VENV)/.serve
+	$(BIN)/crowdwise project demo live-demo
 
 test: lint types
 	$(BIN)/python -m pytest -n $(WORKERS) --dist worksteal
@@ -40,12 +43,16 @@ $(VENV)/.demo: $(VENV)/bin/python pyproject.toml constraints.txt
 	$(PIP) -e '.[sklearn]'
 	@touch $@
 
+$(VENV)/.serve: $(VENV)/bin/python pyproject.toml constraints.txt
+	$(PIP) -e '.[serve,sklearn]'
+	@touch $@
+
 $(VENV)/.dev: $(VENV)/bin/python pyproject.toml constraints.txt
 	$(PIP) -e '.[all,dev]'
 	@command -v chromium >/dev/null || { test "$$(id -u)" = 0 && apt-get update -qq && apt-get install -y -qq chromium; } || echo "the report's browser tests are skipped: apt-get install chromium"
 	@ls /usr/lib/postgresql/*/bin/initdb >/dev/null 2>&1 || { test "$$(id -u)" = 0 && apt-get update -qq && apt-get install -y -qq postgresql; } || echo "the tests of PostgreSQL are skipped: apt-get install postgresql"
-	@touch $@ $(VENV)/.demo
+	@touch $@ $(VENV)/.demo $(VENV)/.serve
 
 clean:
-	rm -rf $(VENV) .venvs build dist demo .pytest_cache .mypy_cache .ruff_cache .hypothesis
+	rm -rf $(VENV) .venvs build dist demo live-demo .pytest_cache .mypy_cache .ruff_cache .hypothesis
 	find src tests benchmarks -name __pycache__ -type d -prune -exec rm -rf {} +

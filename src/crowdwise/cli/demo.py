@@ -34,7 +34,7 @@ def demo(
 
     out = console(stderr=False)
     refuse_to_overwrite(output / "run", OWN, force)
-    digits = _digits()
+    digits = load_digits()
     crowd = _crowd(digits.target[:LABELLED], digits.data[:LABELLED], seed)
     crowd.save(output / "crowd", force=True)
     votes = crowd.annotations
@@ -58,14 +58,15 @@ def demo(
     out.print(f"  crowdwise show {output}/run")
 
 
-def _digits() -> Any:
+def load_digits() -> Any:
+    """Handwritten digits of scikit-learn."""
     try:
-        from sklearn.datasets import load_digits
+        from sklearn import datasets
     except ImportError:
         raise MissingDependencyError(
             "the demo needs scikit-learn for its digits; install it with: pip install 'crowdwise[sklearn]'"
         ) from None
-    return load_digits()
+    return datasets.load_digits()
 
 
 def _crowd(truth: Any, features: Any, seed: int) -> Crowd:

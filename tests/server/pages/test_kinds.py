@@ -143,3 +143,11 @@ def test_the_control_of_a_kind(site, visit, kind):
         with plain.expect_navigation():
             act(plain)
     assert here.labels() == expected
+
+
+def test_digits_are_their_own_keys():
+    from crowdwise.server.pages.annotate import _keys
+
+    assert _keys(["0", "1", "9"]) == ["0", "1", "9"]
+    assert _keys(["cat", "1"]) == ["1", "2"]
+    assert _keys([str(i) for i in range(11)]) == [*"123456789", "", ""]

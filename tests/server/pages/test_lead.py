@@ -1,10 +1,80 @@
-"""A lead in a real browser: invites, steers."""
+"""A lead in a real browser: watches an annotator live, pauses a spammer, invites, steers, takes the labels home."""
 
 from __future__ import annotations
+
+import csv
+import random
 
 import httpx
 
 from .site import texts
+
+CLASSES = ("cat", "dog", "bird")
+
+
+def crowd(here, workers, n, seed=0, wild=("Spam",)):
+    """Answers of some workers through the API: right nine times in ten, or as the die falls."""
+    rng = random.Random(seed)
+    for name, token in workers.items():
+        with here.api(token) as api:
+            for j, task in enumerate(api.get("/projects/main/next", params={"n": n}).json()["tasks"]):
+                right = rng.random() < 0.9 and name not in wild
+                answer = CLASSES[int(task["id"][1:]) % 3 if right else rng.randrange(3)]
+                said = api.post(
+                    "/projects/main/labels",
+                    json={"task": task["id"], "answer": answer},
+                    headers={"Idempotency-Key": f"{name}-{seed}-{j}"},
+                )
+                assert said.status_code == 201
+
+
+def figure(page, name):
+    return page.locator(f'[data-n="{name}"]').first.inner_text().split("\n")[0]
+
+
+def until(page, name, value):
+    page.wait_for_function(
+        '([name, value]) => document.querySelector(`[data-n="${name}"]`).firstChild.textContent.trim() === value',
+        arg=[name, value],
+    )
+
+
+def test_the_lead_watches_pauses_and_exports(site, visit):
+    here = site(texts(30), cap=5, gold_rate=0.0)
+    workers = {name: here.worker(name) for name in ("Ann", "Bob", "Cy", "Spam")}
+    crowd(here, workers, 12)
+    page, watch = visit(here, "/p/main/lead", here.admin)
+    page.locator(".live.on").wait_for()
+    assert figure(page, "labels") == "48"
+    row = page.locator('[data-part="workers"] tr[data-worker="Spam"]')
+    assert row.locator("svg.interval").count() == 1
+
+    annotator, _ = visit(here, "/p/main/annotate", workers["Ann"])  # and somebody works meanwhile
+    annotator.wait_for_timeout(400)
+    annotator.keyboard.press("1")
+    until(page, "labels", "49")
+
+    row.get_by_role("button", name="Pause Spam").click()
+    page.get_by_text("The worker is paused").wait_for()
+    row.get_by_text("paused by the lead").wait_for()
+    with here.api(workers["Spam"]) as api:
+        found = api.get("/projects/main/next").json()
+        assert found["tasks"] == []
+    row.get_by_role("button", name="Resume Spam").click()
+    page.get_by_text("gets tasks again").wait_for()
+
+    page.locator(".contested summary").first.click()
+    answers = page.locator(".contested > li").first.locator(".voices li")
+    assert answers.count() >= 2
+    assert any(name in answers.first.inner_text() for name in workers)
+
+    with page.expect_download() as waiting:
+        page.get_by_role("link", name="votes as csv").click()
+    rows = list(csv.DictReader(waiting.value.path().read_text(encoding="utf-8").splitlines()))
+    assert len(rows) == 49
+    assert {each["worker"] for each in rows} == set(workers)
+    assert watch.complaints == []
+    assert watch.strangers == []
 
 
 def test_the_lead_steers_without_scripts(site, visit):

@@ -58,6 +58,14 @@ def test_texts_of_strangers_stay_texts(site, visit):
         page.wait_for_function("(was) => document.querySelector('.task')?.dataset.task !== was", arg=task)
     assert seen == {task["payload"]["text"] for task in tasks}
     innocent(page, watch)
+    page, watch = visit(here, "/p/main/lead", here.admin)
+    page.locator(".live.on").wait_for()
+    open_all(page)
+    page.mouse.move(600, 500)
+    page.wait_for_timeout(300)
+    assert page.locator("[data-part=workers] tbody tr").count() == len(workers) + 1
+    assert page.locator(".contested > li").count() >= 5
+    innocent(page, watch)
 
 
 @pytest.mark.parametrize("kind", ["spans", "ranking", "comparisons"])

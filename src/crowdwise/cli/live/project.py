@@ -10,6 +10,7 @@ import typer
 from ...core.errors import DataError, MissingDependencyError, ParameterError
 from ..terminal import print_json, print_table, say
 from .simulate import simulate
+from .demo import demo
 
 if TYPE_CHECKING:
     from ...server.project import Project
@@ -21,6 +22,7 @@ project = typer.Typer(
     add_completion=False,
 )
 project.command("simulate")(simulate)
+project.command("demo")(demo)
 Dir = Annotated[Path, typer.Argument(help="The project's folder.", metavar="DIR", show_default=False)]
 
 

@@ -160,8 +160,15 @@ def _parts(about: Any, task: Any) -> dict[str, Any]:
     spelled = words(shown["text"]) if shown and kind == "spans" else []
     return {
         "task": shown, "kind": kind, "low": about["low"], "high": about["high"], "classes": classes,
-        "words": spelled, "key": forms.new_key(),
+        "keys": _keys(classes), "words": spelled, "key": forms.new_key(),
     }  # fmt: skip
+
+
+def _keys(classes: list[str]) -> list[str]:
+    """The key of each class: itself where all are digits, else 1 to 9 for the first nine."""
+    if all(len(name) == 1 and name in "0123456789" for name in classes):
+        return classes
+    return [str(place) if place <= 9 else "" for place in range(1, len(classes) + 1)]
 
 
 def _as_markup(about: Any, task: Any) -> dict[str, Any]:

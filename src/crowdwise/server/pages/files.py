@@ -14,7 +14,7 @@ from .visitor import visitor
 router = APIRouter(include_in_schema=False)
 _PICTURES = {
     ".png": "image/png", ".jpg": "image/jpeg", ".jpeg": "image/jpeg", ".gif": "image/gif", ".webp": "image/webp",
-    ".avif": "image/avif", ".svg": "image/svg+xml",
+    ".avif": "image/avif", ".bmp": "image/bmp", ".svg": "image/svg+xml",
 }  # fmt: skip
 # A picture opened by itself is a document of this server: it may not run anything.
 _MEDIA = {

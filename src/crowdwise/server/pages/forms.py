@@ -18,7 +18,7 @@ from ..auth import csrf_of
 from .api import NotOurForm, Refused
 
 Fields = list[tuple[str, str]]
-# For callers without a cookie (a server that asks for no tokens): made anew with each process.
+# For callers without a cookie (a server that asks for no tokens): every process makes its own.
 _NOBODYS = secrets.token_hex(32)
 
 

@@ -21,7 +21,7 @@ from .guidelines import rendered
 
 _TYPES = {"css": "text/css", "js": "text/javascript", "svg": "image/svg+xml"}
 POLICY = (
-    "default-src 'none'; script-src 'self'; style-src 'self'; img-src 'self' data: https: http:; connect-src 'self'; "
+    "default-src 'none'; script-src 'self'; style-src 'self'; img-src 'self' data: https:; connect-src 'self'; "
     "form-action 'self'; base-uri 'none'; frame-ancestors 'none'"
 )
 HEADERS = {

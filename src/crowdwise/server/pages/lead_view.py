@@ -19,11 +19,13 @@ def counts(status: Mapping[str, Any]) -> dict[str, Any]:
     tasks, cost, speed = status["tasks"], status["cost"], status["speed"]
     accuracy = status["expected_accuracy"] or {}
     total, is_open = tasks["all"], tasks["open"]
-    sure, capped = tasks["sure"], tasks["capped"]
+    sure, capped, gold = tasks["sure"], tasks["capped"], tasks.get("gold", 0)
     to_come, hour = cost["answers_to_come"], speed["last_hour"]
     return {
-        "total": total, "open": is_open, "sure": sure, "capped": capped, "gold": tasks.get("gold", 0),
-        "parts": [("sure", sure), ("open", is_open), ("capped", capped), ("others", total - sure - is_open - capped)],
+        "total": total, "open": is_open, "sure": sure, "capped": capped, "gold": gold,
+        "parts": [
+            ("sure", sure), ("gold", gold), ("capped or nobody left", total - sure - gold - is_open), ("open", is_open),
+        ],
         "labels": status["answers"]["counted"], "surplus": status["answers"]["surplus"],
         "skips": status["answers"]["skips"], "in_hand": status["in_hand"],
         "accuracy": accuracy.get("mean"), "low": accuracy.get("low"), "high": accuracy.get("high"),

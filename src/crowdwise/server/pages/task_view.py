@@ -70,7 +70,7 @@ def picture(value: Any) -> str:
     if not isinstance(value, str) or not value.strip():
         return ""
     where: str = value.strip()
-    if _ADDRESS.fullmatch(where) or _PICTURE.fullmatch(where):
+    if (_ADDRESS.fullmatch(where) and where.startswith("https:")) or _PICTURE.fullmatch(where):
         return where
     where = where.removeprefix("/media/")
     if re.match(r"[A-Za-z][A-Za-z0-9+.-]*:", where) or where.startswith(("/", "\\")):

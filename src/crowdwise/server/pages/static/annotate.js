@@ -229,7 +229,7 @@ document.addEventListener("keydown", (event) => {
   let used = false;
   if (key === "u" || key === "U" || key === "Backspace") used = press("undo");
   else if (!task) return;
-  else if (/^[1-9]$/.test(key)) used = byDigit(task, key);
+  else if (/^[0-9]$/.test(key)) used = byDigit(task, key);
   else if (key.startsWith("Arrow")) used = byArrow(task, key);
   else if (key === "s" || key === "S") used = press("skip");
   else if (key === "Enter" && !target.closest("button, a, summary") && task.querySelector("[data-send]")) {
