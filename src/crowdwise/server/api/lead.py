@@ -12,7 +12,7 @@ from starlette.concurrency import run_in_threadpool
 from .. import auth
 from ..acts import manage
 from ..auth import Principal
-from ..live.status import task_row, tasks_page, worker_row
+from ..live.status import task_row, tasks_page, worker_rows
 from ..project import Project
 from ..shift import Shift
 from ..store import tables as t
@@ -108,10 +108,8 @@ async def gold(form: forms.GoldIn, by: Admin, here: Here) -> Response:
 async def workers(_: Reader, here: Here) -> Response:
     """All workers with what is known of them."""
 
-    def rows(shift: Shift) -> list[dict[str, Any]]:
-        return [worker_row(shift.live, code, shift.now) for code in range(len(shift.live.crowd.workers))]
-
-    return as_json({"workers": await here.desk.ask(rows, write=False)})
+    rows = await here.desk.ask(lambda shift: worker_rows(shift.live, shift.now), write=False)
+    return as_json({"workers": rows})
 
 
 @router.post("/workers", status_code=201)

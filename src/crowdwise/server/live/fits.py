@@ -3,22 +3,32 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Callable
+import re
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
 import numpy.typing as npt
 
+from ...aggregate.cost import too_thin
 from ...aggregate.registry import default_of
 from ...aggregate.registry import method as made
+from ...core.result import Result
 from ...kinds.classes.annotations import Annotations
+from ...workers import spammers
+from ...workers.coaching import coachable_of
+from ...workers.judgement import Judgement
 from ..config import Config
 from .settled import Arrays
 from .state import Live
 from .votes import votes_of
 
 I8 = npt.NDArray[np.int64]
+# Labels a class and worker below which confusion matrices say nothing, as in workers.study.
+_FEWEST = 8
+# A class in the evidence of a flag: fits know their numbers, people their names.
+_CODE = re.compile(r"'(\d{4})'")
 
 
 @dataclass(frozen=True)
@@ -77,7 +87,24 @@ def _classes(rows: Rows) -> tuple[npt.NDArray[np.float64], dict[str, Any]]:
     gold = {task: names[place[answer]] for task, answer in rows.gold.items() if task in seen}
     result = made(rows.config.method or default_of(votes)).fit(votes, gold=gold or None)
     out[votes.tasks.to_numpy()] = result.posterior
-    return out, {"agreement": _agreement(rows, k)}
+    return out, {"agreement": _agreement(rows, k)} | _workers(votes, result, rows.config.classes)
+
+
+def _workers(votes: Annotations, result: Result, classes: Sequence[str]) -> dict[str, Any]:
+    """Of each worker (their number): the skill with its interval, and what to talk to them about, with the evidence.
+
+    Flags of single workers only: those of pairs of workers cost more than a fit.
+    """
+    table = result.worker_table()
+    ends = table.select("worker", "skill_low", "skill", "skill_high").iter_rows()
+    skill = {str(worker): [low, mean, high] for worker, low, mean, high in ends if np.isfinite([low, mean, high]).all()}
+    flags: dict[str, list[dict[str, str]]] = {}
+    if not too_thin(votes, _FEWEST):
+        judgement = Judgement(votes, result)
+        for flag in [*spammers.flags_of(judgement), *coachable_of(judgement)]:
+            words = _CODE.sub(lambda code: repr(classes[int(code[1])]), flag.evidence)
+            flags.setdefault(str(flag.worker), []).append({"flag": flag.name, "evidence": words})
+    return {"skill": skill, "flags": flags}
 
 
 def _agreement(rows: Rows, k: int) -> float | None:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from typing import Any
 
 import numpy as np
@@ -115,11 +116,17 @@ def tasks_page(live: Live, state: str | None, order: str, after: int, limit: int
     return {"tasks": [task_row(live, code) for code in part], "total": len(codes), "next": more}
 
 
-def worker_row(live: Live, code: int, now: float) -> dict[str, Any]:
-    """What is known of a worker; `skill` is how often they are right, judged by the others."""
-    who = live.crowd.workers[code]
-    low, mean, high = live.session.record(code)
-    flags = [each for each in side(live.settled).get("flags", ()) if each["worker"] == who.name]
+def worker_rows(live: Live, now: float) -> list[dict[str, Any]]:
+    """All workers."""
+    known = side(live.settled)
+    return [worker_row(live, code, now, known) for code in range(len(live.crowd.workers))]
+
+
+def worker_row(live: Live, code: int, now: float, known: Mapping[str, Any] | None = None) -> dict[str, Any]:
+    """What is known of a worker; `skill` is how often they are right, as the last fit has it. Until then it is how
+    often the others confirmed them when they answered, which is too low: the first to answer has nobody to confirm."""
+    who, known = live.crowd.workers[code], side(live.settled) if known is None else known
+    low, mean, high = known.get("skill", {}).get(str(code)) or live.session.record(code)
     return {
         "name": who.name,
         "kind": who.kind,
@@ -133,5 +140,5 @@ def worker_row(live: Live, code: int, now: float) -> dict[str, Any]:
         "seconds": who.seconds / who.timed if who.timed else None,
         "last": who.last or None,
         "paused": who.paused or None,
-        "flags": flags,
+        "flags": known.get("flags", {}).get(str(code), []),
     }
