@@ -113,6 +113,14 @@ def test_the_lead_steers_without_scripts(site, visit):
     page.locator('tr[data-worker="Newcomer"]').wait_for()  # the page reloads by itself
 
 
+def test_the_pace_is_that_of_the_time_in_which_there_were_answers():
+    from crowdwise.server.pages.lead_view import hours, pace
+
+    assert pace([0] * 58 + [10, 20]) == 900
+    assert pace([5] * 60) == 300
+    assert hours(30 / pace([0] * 59 + [10])) == "about 3 min"
+
+
 def test_a_session_that_ended_says_so(site, visit):
     here = site(texts(4))
     page, _ = visit(here, "/p/main/lead", here.admin)

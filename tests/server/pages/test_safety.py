@@ -6,8 +6,6 @@ import pytest
 
 from tests.report.payloads import PAYLOADS
 
-from .site import texts
-
 # What the server takes for a name: one line of up to 200 characters without control characters.
 NAMES = [p for p in PAYLOADS if len(p.strip()) > 0 and len(p) <= 200 and p.isprintable()]
 assert len(NAMES) > 150
@@ -168,20 +166,3 @@ def test_where_pictures_may_come_from(value, where):
     from crowdwise.server.pages.task_view import picture
 
     assert picture(value) == where
-
-
-def test_pictures_of_the_project_and_nothing_else(site):
-    here = site(texts(2))
-    media = here.project.folder.path / "media"
-    (media / "a.svg").write_text("<svg xmlns='http://www.w3.org/2000/svg'><script>alert(1)</script></svg>")
-    (media / "a.txt").write_text("secret")
-    (media.parent / "b.png").write_text("secret")
-    (media / "link.png").symlink_to(media.parent / "b.png")
-    with here.api(here.worker("Ann")) as api:
-        found = api.get("/media/a.svg")
-        assert found.status_code == 200
-        assert "sandbox" in found.headers["content-security-policy"]
-        for path in ("/media/a.txt", "/media/../b.png", "/media/%2e%2e/b.png", "/media/link.png", "/media/none.png"):
-            assert api.get(path).status_code == 404, path
-    with here.api("cw_unknown") as stranger:
-        assert stranger.get("/media/a.svg").status_code == 401

@@ -14,7 +14,7 @@ from ..problems import Problem
 from ..project import Project
 from . import forms
 from .api import Api, Refused
-from .frame import page
+from .frame import page, static
 from .visitor import visitor
 
 router = APIRouter(include_in_schema=False)
@@ -39,6 +39,15 @@ async def index(request: Request) -> Response:
             raise
         me = None
     return page("index.html.j2", me=me, csrf=forms.form_token(request))
+
+
+@router.get("/static/{edition}/{name}")
+async def ours(edition: str, name: str) -> Response:  # noqa: ARG001 (another content, another address)
+    """A style sheet or a script."""
+    found = static(name)
+    if found is None:
+        raise Refused(404, "There is no such file")
+    return found
 
 
 @router.get("/join/{code}")

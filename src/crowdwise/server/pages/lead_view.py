@@ -31,7 +31,7 @@ def counts(status: Mapping[str, Any]) -> dict[str, Any]:
         "accuracy": accuracy.get("mean"), "low": accuracy.get("low"), "high": accuracy.get("high"),
         "spent": money(cost["spent"]), "budget": money(cost["budget"]), "limit": cost["budget"],
         "forecast": money(cost["cost_to_come"]), "to_come": to_come,
-        "eta": hours(to_come / hour) if hour and to_come else "", "per_hour": hour, "pace": speed["by_minute"],
+        "eta": hours(to_come / pace(speed["by_minute"])) if hour and to_come else "", "per_hour": hour,
         "agreement": status["agreement"], "paused": status["project"]["paused"], "stopped": status["stopped"],
         "target": status["target"], "cap": status["cap"],
     }  # fmt: skip
@@ -73,6 +73,12 @@ def answer_text(answer: Any) -> str:
     if answer and all(isinstance(each, Mapping) for each in answer):
         return ", ".join(f"{each.get('label')} {each.get('start')}–{each.get('end')}" for each in answer)
     return ", ".join(plain(each) for each in answer) or "none"
+
+
+def pace(by_minute: Sequence[int]) -> float:
+    """Answers an hour since the first of those that came in the last hour."""
+    since = next(i for i, n in enumerate(by_minute) if n)
+    return 60 * sum(by_minute) / (len(by_minute) - since)
 
 
 def money(value: float | None) -> str:
