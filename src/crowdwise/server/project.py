@@ -97,7 +97,7 @@ class Project:
         self.snapshot_at = self.desk.live.last
 
     def _heard(self, shift: Shift) -> None:
-        """After each batch: tokens that changed are looked up anew."""
+        """After each batch: tokens that changed are looked up again."""
         if any(event.kind == "auth" for event in shift.new):
             self.door.forget()
 

@@ -9,8 +9,8 @@ import typer
 
 from ...core.errors import DataError, MissingDependencyError, ParameterError
 from ..terminal import print_json, print_table, say
-from .simulate import simulate
 from .demo import demo
+from .simulate import simulate
 
 if TYPE_CHECKING:
     from ...server.project import Project
