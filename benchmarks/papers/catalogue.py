@@ -42,4 +42,8 @@ EXPERIMENTS: dict[str, str] = {
     "tutorial_active": "tutorial_active:Curves",
     "tutorial_identifiability": "tutorial_identifiability:Identifiable",
     "tutorial_fairness": "tutorial_fairness:Fairness",
+    "kinds_sequences": "kinds_sequences:Planted",
+    "kinds_abstracts": "kinds_sequences:Abstracts",
+    "kinds_crowd_bt": "kinds_pairs:CrowdBT",
+    "kinds_rewards": "kinds_pairs:Rewards",
 }

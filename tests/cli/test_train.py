@@ -197,7 +197,7 @@ def test_mistakes(files, fails, works, crowd):
     np.save(files / "few.npy", features[4:])
     wrong(files / "few.npy", votes, words="76 rows of features for 80 tasks")
     np.savez(files / "odd.npz", z=features)
-    wrong(files / "odd.npz", votes, words="odd.npz holds 'z'; arrays `task` and `x` are needed")
+    wrong(files / "odd.npz", votes, words="odd.npz holds 'z'; arrays `task` (or `item`) and `x` are needed")
     np.savez(files / "nan.npz", task=tasks, x=np.where(features == features[7, 2], np.nan, features))
     wrong(files / "nan.npz", votes, words="NaN or infinity, the first is row 7")
     np.savez(files / "pickle.npz", task=tasks, x=np.array([{}] * N, dtype=object), allow_pickle=True)

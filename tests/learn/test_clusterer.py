@@ -35,8 +35,8 @@ def test_new_items_are_clustered_as_planted(seed):
     assert fitted.score(x[150:], truth[150:]) > 0.85
     assert len(np.unique(fitted.predict(x[150:]))) == 4
     table = fitted.worker_table()
-    assert np.corrcoef(table["sensitivity"].to_numpy(), yes)[0, 1] > 0.9
-    assert np.corrcoef(table["specificity"].to_numpy(), no)[0, 1] > 0.8
+    assert np.corrcoef(table["hit"].to_numpy(), yes)[0, 1] > 0.9
+    assert np.corrcoef(table["rejection"].to_numpy(), no)[0, 1] > 0.8
     np.testing.assert_allclose(fitted.predict_proba(x).sum(1), 1, atol=1e-5)
 
 

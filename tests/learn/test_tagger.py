@@ -10,8 +10,9 @@ from torch import nn
 import crowdwise as cw
 from crowdwise.learn import CrowdTagger
 from crowdwise.learn.method import Output
-from crowdwise.learn.methods.spans.crowd_layer import SequenceLayer
-from crowdwise.learn.spans.crowd import Sentences, SequenceCrowd, SequenceData
+from crowdwise.learn.methods.spans.sequence_layer import SequenceLayer
+from crowdwise.learn.spans.crowd import SequenceCrowd, SequenceData
+from crowdwise.learn.spans.sentences import Sentences
 
 TAGS = ("LOC", "PER")
 
@@ -64,12 +65,89 @@ def test_new_sentences_are_tagged_better_than_by_the_majority(seed):
     x, truth, votes, n = planted(seed)
     how = {"epochs": 25, "lr": 0.02, "seed": seed}
     ours = CrowdTagger("linear", **how).fit(x[:n], votes)
-    base = CrowdTagger("linear", "majority", **how).fit(x[:n], votes)
+    base = CrowdTagger("linear", "majority_tags", **how).fit(x[:n], votes)
     assert ours.score(x[n:], truth[n:]) > base.score(x[n:], truth[n:]) + 0.02
     table = ours.worker_table()
-    found = table["found"].to_numpy()
+    found = table["recall"].to_numpy()
     assert found[:4].max() < 0.5 < found[4:].min()
     assert table["n_labels"].sum() == len(votes)
+
+
+SWAPPED = np.array([0, 3, 4, 1, 2])
+
+
+def swapped(seed, train=120, test=80, workers=9, each=3):
+    """Two of nine workers swap the two tags, three tag at random."""
+    rng = np.random.default_rng(seed)
+    paths = [sentence(rng, int(rng.integers(3, 12))) for _ in range(train + test)]
+    middle = 2.0 * rng.normal(size=(5, 8))
+    x = [(middle[path] + rng.normal(size=(len(path), 8))).astype(np.float32) for path in paths]
+    task, worker, said = [], [], []
+    for i in range(train):
+        for w in rng.permutation(workers)[:each]:
+            path = SWAPPED[paths[i]] if w < 2 else sentence(rng, len(paths[i])) if w < 5 else paths[i]
+            task.append(i), worker.append(int(w)), said.append(spans_of(path))
+    truth = [np.array(["O", "B-LOC", "I-LOC", "B-PER", "I-PER"])[path] for path in paths]
+    return x, truth, cw.span_votes(task, worker, said, tasks=range(train)), train
+
+
+@pytest.mark.parametrize("method", ["sequence_confusion", "sequence_layer"])
+@pytest.mark.parametrize("seed", [100, 101])
+def test_workers_who_swap_tags_are_understood(method, seed):
+    x, truth, votes, n = swapped(seed)
+    how = {"epochs": 20, "lr": 0.02, "seed": seed}
+    ours = CrowdTagger("linear", method, **how).fit(x[:n], votes)
+    base = CrowdTagger("linear", "majority_tags", **how).fit(x[:n], votes)
+    assert ours.score(x[n:], truth[n:]) > max(0.95, base.score(x[n:], truth[n:]) + 0.01)
+    with torch.no_grad():
+        confusion = ours.model_.method.confusion().numpy()
+    assert (confusion[:2, 1, 3] > 0.3).all()  # of a B-LOC they say B-PER
+    assert confusion[5:, 1, 3].max() < 0.1
+    # With their answers, the training's sentences are known better than from the features alone.
+    together = ours.result_.estimate.spans
+    right = [
+        set(spans) == {tuple(s) for s in spans_of_tags(tags)} for spans, tags in zip(together, truth, strict=False)
+    ]
+    assert np.mean(right) > 0.9
+
+
+def spans_of_tags(tags):
+    code = {"O": 0, "B-LOC": 1, "I-LOC": 2, "B-PER": 3, "I-PER": 4}
+    return [tuple(each) for each in spans_of(np.array([code[tag] for tag in tags]))]
+
+
+def test_tokens_may_stand_in_characters():
+    x, _, votes, n = planted(6, train=30, test=10)
+    width = 5  # every token has four characters and a blank
+    places = [np.stack([width * np.arange(len(t)), width * np.arange(len(t)) + 4], axis=1) for t in x]
+    far = [[[width * a, width * b - 1, tag] for a, b, tag in spans] for spans in _lists(votes)]
+    by_characters = cw.span_votes(votes.task, votes.worker, far, tasks=range(n))
+    how = {"epochs": 3, "validation": 0}
+    one = CrowdTagger("linear", **how).fit(x[:n], votes)
+    two = CrowdTagger("linear", **how).fit(x[:n], by_characters, places=places[:n])
+    tokens, characters = one.predict_spans(x[n:]), two.predict_spans(x[n:], places=places[n:])
+    assert [[(width * a, width * b - 1, tag) for a, b, tag in each] for each in tokens] == characters
+    with pytest.raises(cw.DataError, match="marks no token"):
+        CrowdTagger("linear").fit(
+            x[:n], cw.span_votes([0], ["a"], [[[4, 5, "PER"]]]), tasks=range(n), places=places[:n]
+        )
+    turned = [each[::-1] for each in places]
+    with pytest.raises(cw.DataError, match="order of the text"):
+        CrowdTagger("linear").fit(x[:n], by_characters, places=turned[:n])
+
+
+def _lists(votes):
+    rows, tags = votes.answers.rows, votes.answers.tags.to_list()
+    return [
+        [(rows.start[i], rows.end[i], tags[rows.tag[i]]) for i in range(*rows.offsets[r : r + 2])]
+        for r in range(len(votes))
+    ]
+
+
+def test_overlapping_tags_are_said():
+    votes = cw.span_votes([0, 1], ["a", "a"], [[[0, 2, "A"], [1, 3, "B"]], []])
+    with pytest.warns(cw.CrowdwiseWarning, match="in 1 of 2 answers spans of different tags overlap"):
+        CrowdTagger("linear", epochs=1, validation=0).fit([np.eye(3), np.eye(3)], votes)
 
 
 def test_what_is_decoded_is_always_a_tagging():
@@ -104,7 +182,7 @@ def test_padding_and_missing_labels_are_two_things():
     batch = data.batch(torch.tensor([1, 0]))
     assert batch.x.shape == (2, 4, 3)
     assert batch.x[1, 2:].abs().sum() == 0
-    method = SequenceLayer(crowd)
+    method = SequenceLayer(crowd, start="eye")
     logits = torch.from_numpy(rng.normal(size=(6, 3)).astype(np.float32))
     proba = torch.softmax(logits, 1)
     said = torch.log_softmax(proba, 1)  # the identity
@@ -159,7 +237,7 @@ def test_errors_in_one_line():
         CrowdTagger("linear").fit(x, votes)
     with pytest.raises(cw.DataError, match="list of arrays"):
         CrowdTagger("linear").fit(np.zeros((3, 2)), votes)
-    with pytest.raises(cw.DataError, match="same features"):
+    with pytest.raises(cw.DataError, match="same columns"):
         CrowdTagger("linear").fit([*x[: n - 1], x[0][:, :2]], votes)
     with pytest.raises(cw.DataError, match="learns from spans"):
         CrowdTagger("linear").fit(x[:1], cw.number_votes([0], [0], [1.0]))

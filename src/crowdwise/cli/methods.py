@@ -10,6 +10,7 @@ import typer
 
 from .options import Json
 from .terminal import console, print_json, print_table
+from .training.ways import WAYS
 
 if TYPE_CHECKING:
     from ..aggregate.registry import Card
@@ -47,14 +48,12 @@ def methods(
             rows.append([each + star, card.family, card.summary, ", ".join(sorted(card.needs)) or "–"])
         title = f"Aggregate {kinds.get(kind).people}"
         print_table(title, ["method", "family", "what it does", "needs"], rows, stderr=False)
-    titles = {
-        "classes": "Train a classifier on features and votes",
-        "numbers": "Train a regressor on features and numbers",
-    }
-    for kind, title in titles.items():
+    for kind, way in WAYS.items():
         mine = [c for c in registry.LEARNERS.values() if c.takes == kind]
-        rows = [[c.name, c.summary, ", ".join(sorted(c.can)) or "–"] for c in mine]
-        print_table(title, ["method", "what it does", "gives"], rows, stderr=False)
+        rows = [
+            [c.name + " (default)" * (c.name == way.method), c.summary, ", ".join(sorted(c.can)) or "–"] for c in mine
+        ]
+        print_table(way.title, ["method", "what it does", "gives"], rows, stderr=False)
 
 
 def _about(name: str) -> dict[str, Any]:

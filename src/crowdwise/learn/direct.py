@@ -4,16 +4,16 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from pathlib import Path
-from typing import Annotated, Any, ClassVar, Self, cast
+from typing import Annotated, Any, ClassVar, Self
 
 import numpy as np
 import polars as pl
 import torch
 from torch import Tensor, nn
 
-from ..core.errors import ParameterError
 from ..core.kind import resolve
 from ..core.params import Count, Whole, check_given
+from ..core.result import Result, versions
 from ..core.rules import AtLeast, Below
 from ..core.votes import Votes
 from .estimator import not_fitted
@@ -65,7 +65,8 @@ class DirectEstimator(Fitting):
     """What `CrowdRanker` and its like share: parameters, methods by name, files."""
 
     other: ClassVar[str] = "another estimator"
-    methods: ClassVar[Mapping[str, str]]  # where each is; the first one is the default
+    what: ClassVar[str]  # in a word, for files and messages
+    usual: ClassVar[str]  # the method where none is named
 
     def __init__(
         self,
@@ -96,11 +97,9 @@ class DirectEstimator(Fitting):
         self.device, self.fabric = device, fabric
         self.callbacks, self.folder, self.every, self.resume, self.seed = callbacks, folder, every, resume, seed
 
-    def _method_class(self) -> type[Method]:
-        name = next(iter(self.methods)) if self.method is None else self.method
-        if name not in self.methods:
-            raise ParameterError(f"{type(self).__name__} has no method {name!r}; it has {', '.join(self.methods)}")
-        return cast("type[Method]", resolve(self.methods[name]))
+    def chosen(self) -> str:
+        """The method's name, the usual one where none was given."""
+        return self.method or self.usual
 
     def _criterion(self, data: CrowdData, held: Any) -> Criterion:
         return self._judge(data.x, held)
@@ -128,19 +127,23 @@ class DirectEstimator(Fitting):
         if shape != self.input_shape_:
             raise FeatureError(f"the features have shape {shape} a row, the net was trained on {self.input_shape_}")
 
-    def _worker_table(self, columns: Mapping[str, Tensor]) -> pl.DataFrame:
-        """worker, n_labels and these columns[worker]; whoever is not heard in training is the crowd's mean worker."""
-        heard = self.model_.method.heard[:, 0].cpu().double()
-        share = heard / heard.sum().clamp_min(1e-12)
-        found = {"worker": self.workers_, "n_labels": self.n_labels_}
-        for name, values in columns.items():
-            own = values.detach().cpu().double()
-            found[name] = pl.Series(name, torch.where(heard > 0, own, (share * own).sum()).numpy())
-        return pl.DataFrame(found)
+    def worker_table(self) -> pl.DataFrame:
+        """One row a worker: worker, n_labels, and their picture as in a run folder's workers.csv."""
+        if not hasattr(self, "result_"):
+            raise not_fitted(type(self).__name__)
+        return self.result_.worker_table()
 
-    def _remember(self, votes: Votes[Any]) -> None:
-        self.workers_ = votes.workers
-        self.n_labels_ = pl.Series("n_labels", np.bincount(votes.worker, minlength=votes.n_workers))
+    def _course(self) -> dict[str, Any]:
+        """What every Result of a training tells, whatever was learnt."""
+        history = self.history_
+        return {
+            "method": self.chosen(),
+            "params": {**(self.params or {}), "seed": self.seed, "epochs": len(history)},
+            "trace": -np.array(history["loss"]),
+            "stage": np.arange(len(history)),  # a stochastic loss may rise: every epoch is a stage of its own
+            "n_iter": len(history),
+            "versions": {**versions(), "torch": torch.__version__},
+        }
 
     # ---------------------------------------------------------------- saving
     def save(self, folder: str | Path, *, force: bool = False) -> None:
@@ -161,5 +164,6 @@ class DirectEstimator(Fitting):
         """Take back what `_facts` gave; a crowd of the training's shape."""
         raise NotImplementedError
 
+    tasks_: pl.Series  # what the rows of the features are called
     workers_: pl.Series
-    n_labels_: pl.Series
+    result_: Result

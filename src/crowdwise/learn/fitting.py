@@ -122,15 +122,20 @@ class Fitting(Estimator):
             return made
         raise ParameterError(f"net must be a name, a Module or a function, got {type(net).__name__}")
 
+    def chosen(self) -> str:
+        """The name of the method."""
+        return self.method
+
     def _method_class(self) -> type[Method]:
         """The method's class, if it takes this kind of answers."""
-        kind = learner(self.method).takes
+        name = self.chosen()
+        kind = learner(name).takes
         if kind != self.takes:
             raise ParameterError(
-                f"{self.method} takes {kind}, not {self.takes}; use {self.other}, or choose a method for "
+                f"{name} takes {kind}, not {self.takes}; use {self.other}, or choose a method for "
                 f"{self.takes} (`crowdwise methods` lists them)"
             )
-        return method_class(self.method)
+        return method_class(name)
 
     def _given_params(self) -> dict[str, Any]:
         """The method's hyper-parameters that were given; one that it does not have is refused."""
@@ -138,7 +143,7 @@ class Fitting(Estimator):
         known = method_parameters(self._method_class())
         for name in params:
             if name not in known:
-                raise ParameterError(f"{self.method} has no parameter {name!r}; it has {', '.join(known) or 'none'}")
+                raise ParameterError(f"{self.chosen()} has no parameter {name!r}; it has {', '.join(known) or 'none'}")
         return params
 
     def _make_method(self, crowd: Any, net: nn.Module) -> Method:

@@ -153,5 +153,5 @@ def annotations_of(crowd: Crowd) -> Annotations:
     """The crowd as Annotations, with codes for names."""
     return Annotations.from_arrays(
         crowd.task.numpy(), crowd.worker.numpy(), crowd.label.numpy(), weight=crowd.weight.numpy().astype(float),
-        tasks=range(crowd.n_tasks), workers=range(crowd.n_workers), classes=range(crowd.n_classes),
+        tasks=range(crowd.n_tasks), workers=range(crowd.n_workers), classes=range(crowd.n_classes), duplicates="keep",
     )  # fmt: skip

@@ -49,15 +49,18 @@ def render(
     """
     from . import page
     from .attached import attached
+    from .over_time import tells_of_training, training_section
     from .plain_page import plain_page
 
-    own = {"history": history, "level": level, "order": order}
+    by_itself = tells_of_training(result)
+    own = {"history": history if by_itself else None, "level": level, "order": order}
     options = {"truth": truth, "blind": blind, **{name: value for name, value in own.items() if value is not None}}
     kind = result.kind
     if votes.kind is not kind:
         raise DataError(f"the result is of {kind.people}, the votes are {votes.kind.people}")
     sheet = kind.ask("page", votes, result, **options) if kind.can("page") else plain_page(votes, result)
-    sheet = replace(sheet, sections=[*sheet.sections, *attached(folder)])
+    course = [] if by_itself else training_section(result, history)
+    sheet = replace(sheet, sections=[*sheet.sections, *course, *attached(folder)])
     return page.render(sheet, result, title=title, made=made)
 
 

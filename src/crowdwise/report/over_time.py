@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass, field, replace
+from inspect import signature
 from typing import Any
 
 import numpy as np
@@ -13,6 +14,8 @@ from ..core.result import Result
 from ..kinds.classes.annotations import Annotations
 from ..workers.study import Study
 from . import charts
+from .page import fragment
+from .sheet import Section
 from .svg import NOTHING
 from .text import number, percent, shown
 
@@ -82,6 +85,20 @@ def training(votes: Annotations, result: Result, history: pl.DataFrame | None) -
     ]
     found = course_of(result, history)
     return replace(found, sentences=sentences + found.sentences, rows=_differing(result, alone, differ))
+
+
+def tells_of_training(result: Result) -> bool:
+    """Whether the page of this kind tells of a training by itself."""
+    kind = result.kind
+    return kind.can("page") and "history" in signature(kind.door("page")).parameters
+
+
+def training_section(result: Result, history: pl.DataFrame | None) -> list[Section]:
+    """How a net was trained, for pages that say nothing of it; nothing for an aggregation."""
+    if "best_epoch" not in result.extra:
+        return []
+    curves = fragment("curves.html.j2", training=course_of(result, history))
+    return [Section("training", "Training", "Training of the net", curves)]
 
 
 def course_of(result: Result, history: pl.DataFrame | None) -> Training:

@@ -19,14 +19,12 @@ from ...core.votes import Votes
 from ...engine.em import Callback
 from ...kinds.comparisons.answers import Comparisons
 from ...kinds.comparisons.columns import told_by
-from ...kinds.comparisons.estimate import ComparisonEstimate, ComparisonWorkers
 from ...kinds.comparisons.rows import rows_of, sides_of_tasks
 from ...kinds.comparisons.votes import comparison_votes
-from ...maths.comparisons.fit import PairFit, outcome
-from ...maths.comparisons.leaderboard import places
-from ...maths.comparisons.reliability import reliability
+from ...maths.comparisons.fit import PairFit
 from ...maths.comparisons.rows import PairRows
 from ..method import Method
+from .found import estimate_of, picture_of
 from .gold import GOLD_WEIGHT, pair_gold
 
 F8 = npt.NDArray[np.float64]
@@ -71,21 +69,14 @@ class ComparisonAggregator(Method):
         return None
 
     def _result(self, votes: Votes[Comparisons], rows: PairRows, fit: PairFit, known: Any) -> Result:
-        judged = reliability(rows, fit.score)
-        nothing = np.full(votes.n_workers, np.nan)
-        m = votes.n_workers
-        silent = votes.labels_per_worker == 0
-        own = {name: _cut(getattr(fit, name), m, nothing) for name in ("slope", "position", "tie")}
-        trust = {"reliability": judged.mean, "reliability_low": judged.low, "reliability_high": judged.high}
-        picture = ComparisonWorkers(**{n: np.where(silent, np.nan, v) for n, v in (trust | own).items()})
         reason = self.reason(rows)
         return Result(
             method=self.name,
             params=self.params(),
             tasks=votes.tasks,
             workers=votes.workers,
-            estimate=self._estimate(votes, rows, fit, known),
-            picture=picture,
+            estimate=estimate_of(votes, rows, fit, known, self.level, self.seed),
+            picture=picture_of(votes, rows, fit),
             labels_per_task=votes.labels_per_task,
             labels_per_worker=votes.labels_per_worker,
             gold=None if known is None else known.outcome >= 0,
@@ -96,43 +87,6 @@ class ComparisonAggregator(Method):
             extra={"tie_level": _json(fit.tie_level), "tie_spread": float(fit.tie_spread)}
             | ({} if reason is None else {"reason": reason}),
             versions=versions(),
-        )
-
-    def _estimate(self, votes: Votes[Comparisons], rows: PairRows, fit: PairFit, known: Any) -> ComparisonEstimate:
-        from scipy.stats import norm
-
-        left, right = sides_of_tasks(votes)
-        heard = left >= 0
-        chance = np.full((votes.n_tasks, 3), 1 / 3)
-        chance[heard] = outcome(fit.score, left[heard], right[heard], fit.tie_level, fit.tie_spread)
-        if known is not None:
-            chance = known.clamped(chance, left)
-        se = np.full(rows.n_items, np.nan)
-        place = np.ones((3, rows.n_items), dtype=np.int64)
-        asked = rows.asked > 0
-        place[1] = np.bincount(rows.component, minlength=1)[rows.component] if rows.n_items else 1
-        if fit.blocks is not None and rows.n_items:
-            for block in fit.blocks:
-                se[block.members] = np.sqrt(block.variance)
-            found = places(fit.score, fit.blocks, self.level, self.seed)
-            place = np.stack([found.rank_low, found.rank_high, found.group])
-        se = np.where(asked, se, np.nan)
-        half = float(norm.ppf((1 + self.level) / 2)) * se
-        counts = np.bincount(np.concatenate([rows.left, rows.right]), minlength=rows.n_items)
-        return ComparisonEstimate(
-            score=fit.score,
-            se=se,
-            score_low=fit.score - half,
-            score_high=fit.score + half,
-            rank_low=place[0],
-            rank_high=place[1],
-            group=place[2],
-            component=rows.component,
-            n_asked=counts.astype(np.int64),
-            left=left,
-            right=right,
-            chance=chance,
-            items=votes.answers.items,
         )
 
 
@@ -161,10 +115,6 @@ class GoldRows(PairRows):
 def gold_worker(rows: PairRows) -> npt.NDArray[np.bool_] | None:
     """Marks the worker that is gold, where there is one."""
     return np.arange(rows.n_workers) == rows.n_workers - 1 if isinstance(rows, GoldRows) else None
-
-
-def _cut(values: F8 | None, m: int, nothing: F8) -> F8:
-    return nothing if values is None else values[:m]
 
 
 def _json(value: float) -> float | None:

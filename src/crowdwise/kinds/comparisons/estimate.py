@@ -112,9 +112,9 @@ class ComparisonEstimate(Estimate):
             {
                 "item": self.items,
                 "score": self.score,
-                "low": self.score_low,
-                "high": self.score_high,
-                "se": self.se,
+                "low": pl.Series(self.score_low).fill_nan(None),
+                "high": pl.Series(self.score_high).fill_nan(None),
+                "se": pl.Series(self.se).fill_nan(None),
                 "rank_low": self.rank_low,
                 "rank_high": self.rank_high,
                 "group": self.group,

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 from collections.abc import Iterable, Sequence
+from numbers import Integral
 from typing import Any
 
 import numpy as np
@@ -102,7 +103,7 @@ def parse(value: Any) -> list[Span]:
         value = [value]
     if not isinstance(value, list | tuple):
         raise ValueError(f"{shown} is no list of spans; {HOW}")
-    if len(value) in (2, 3) and all(isinstance(v, int) and not isinstance(v, bool) for v in value[:2]):
+    if len(value) in (2, 3) and all(isinstance(v, Integral) and not isinstance(v, bool) for v in value[:2]):
         value = [value]  # one span without the outer list
     return [span for each in value for span in _spans(each)]
 
@@ -126,9 +127,9 @@ def _spans(each: Any) -> list[Span]:
 def _whole(value: Any, span: Any) -> int:
     if isinstance(value, float) and value.is_integer():
         value = int(value)
-    if isinstance(value, bool) or not isinstance(value, int) or not 0 <= value < FARTHEST // 4:
+    if isinstance(value, bool) or not isinstance(value, Integral) or not 0 <= int(value) < FARTHEST // 4:
         raise ValueError(f"the span {quote([span])} does not begin and end at whole numbers from 0 up; {HOW}")
-    return value
+    return int(value)
 
 
 def plain_values(values: Any) -> list[Any]:

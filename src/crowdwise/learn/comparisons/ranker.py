@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from typing import Any, ClassVar, Self, cast
+from typing import Any, Self, cast
 
 import numpy as np
 import numpy.typing as npt
@@ -20,17 +20,17 @@ from ..feeding.data import CrowdData, FeatureError
 from ..methods.comparisons.reward_net import PairMethod
 from ..pairs.crowd import PairCrowd, PairData, Pairwise, item_features, item_rows
 from ..training.sweep import sweep_answers
+from .outcome import outcome
 
 F8 = npt.NDArray[np.float64]
-_HOME = "crowdwise.learn.methods.comparisons.reward_net"
 
 
 class CrowdRanker(DirectEstimator):
     """A net that scores items, trained on comparisons that a crowd made.
 
     `net`: "linear", "mlp", "cnn", any Module with one output, or a function (input shape, outputs) -> Module. `method`:
-    "reward_net", with a reliability of every worker, or "majority", the net alone. The epoch that best predicts the
-    answers of a `validation` share of pairs is kept (0: the last one, on all pairs).
+    "reward_net", with a reliability of every worker, or "majority_reward", the net alone. The epoch that best predicts
+    the answers of a `validation` share of pairs is kept (0: the last one, on all pairs).
 
     >>> import numpy as np
     >>> from crowdwise import comparison_votes
@@ -42,24 +42,30 @@ class CrowdRanker(DirectEstimator):
     True
     """
 
-    takes = "comparisons"
-    methods: ClassVar[Mapping[str, str]] = {"reward_net": f"{_HOME}:RewardNet", "majority": f"{_HOME}:MajorityReward"}
+    takes, what, usual = "comparisons", "ranker", "reward_net"
 
     def fit(self, X: Any, y: Any, *, items: Any = None) -> Self:
         """Learn from features X and votes y of comparisons; rows of X follow `items`, by default y.answers.items."""
         votes = self._asked(y, Comparisons)
         x = item_features(X)
-        self.items_, place = item_rows(items, votes.answers.items, len(x))
+        self.tasks_, place = item_rows(items, votes.answers.items, len(x))
         said = votes.answers
         crowd = PairCrowd.of(
             place[said.left], place[said.right], votes.worker.astype(np.int64), said.outcome.astype(np.int64),
             votes.weight, n_workers=votes.n_workers, per_item=1, turned=np.array([RIGHT, LEFT, TIE]),
         )  # fmt: skip
-        self._remember(votes)
+        self.workers_ = votes.workers
         self._train(x, crowd)
-        compared = torch.unique(crowd.pairs)
-        self.centre_ = float(self._scores(x)[compared].mean())
+        score = self._scores(x).double()
+        self.centre_ = float(score[torch.unique(crowd.pairs)].mean())
+        with torch.no_grad():
+            self.result_ = outcome(self, votes, score.numpy()[place] - self.centre_)
         return self
+
+    @property
+    def items_(self) -> pl.Series:
+        """What the rows of the features are called."""
+        return self.tasks_
 
     def _n_outputs(self) -> int:
         return 1
@@ -96,13 +102,6 @@ class CrowdRanker(DirectEstimator):
             raise FeatureError(f"y has shape {truth.shape}, but X has {len(said):,} rows; give one true score a row")
         return float(kendalltau(said, truth).statistic)
 
-    def worker_table(self) -> pl.DataFrame:
-        """worker, n_labels, reliability: how often they follow the better item; below one half they are reversed."""
-        if not hasattr(self, "model_"):
-            raise not_fitted("CrowdRanker")
-        found = self._pairs().reliability()
-        return self._worker_table({} if found is None else {"reliability": found})
-
     def _checked(self, X: Any) -> Tensor:
         if not hasattr(self, "model_"):
             raise not_fitted("CrowdRanker")
@@ -124,5 +123,3 @@ class CrowdRanker(DirectEstimator):
     def _recall(self, facts: Mapping[str, Any]) -> Rows:
         self.centre_ = float(facts["centre"])
         return PairCrowd.shape(len(self.workers_), 1)
-
-    items_: pl.Series

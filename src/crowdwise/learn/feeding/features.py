@@ -1,4 +1,4 @@
-"""Features from files: .npz with `task` and `x`, .npy in task order, or .parquet with a task column."""
+"""Features from files: .npz with `task` (or `item`) and `x`, .npy in task order, or .parquet with such a column."""
 
 from __future__ import annotations
 
@@ -18,11 +18,17 @@ from ...io.npz import Header, read_npy, read_npz
 from ...io.parquet import open_parquet
 from ...io.sources import open_source
 
-_NAMES = (("task", "x"), ("train_task", "train_x"))
+_NAMES = (("task", "x"), ("item", "x"), ("train_task", "train_x"))
+Found = tuple[pl.Series | None, npt.NDArray[Any], dict[str, npt.NDArray[Any]]]
 
 
 def read_features(path: str | Path) -> tuple[pl.Series | None, npt.NDArray[Any]]:
-    """The tasks' names (None for .npy: rows are in the order of the sorted tasks) and x[task, ...]."""
+    """The names of the tasks or items (None for .npy: rows are in the order of the sorted tasks) and x[task, ...]."""
+    return read_with(path)[:2]
+
+
+def read_with(path: str | Path, more: tuple[str, ...] = ()) -> Found:
+    """The same, and whichever of the arrays or columns `more` the file has."""
     path = Path(path)
     readers = {".npz": _npz, ".npy": _npy, ".parquet": _parquet}
     if path.suffix not in readers and path.exists():
@@ -33,34 +39,37 @@ def read_features(path: str | Path) -> tuple[pl.Series | None, npt.NDArray[Any]]
     if isinstance(source, bytes):
         raise DataError(f"{where} is a pipe; features are read from files only")
     try:
-        tasks, x = readers[path.suffix](path)
+        tasks, x, extra = readers[path.suffix](path, more)
     except (*FAULTS, *ARRAY_FAULTS) as error:
         raise DataError(f"{where} cannot be read as features ({first_line(error)})") from None
     if tasks is not None and len(tasks) != len(x):
         raise DataError(f"{where} names {len(tasks):,} tasks but has {len(x):,} rows of features")
-    return tasks, x
+    for name, values in extra.items():
+        if values.shape != (len(x),) or values.dtype.kind not in "iu":
+            raise DataError(f"{where}: {name} must hold one whole number a row of features")
+    return tasks, x, extra
 
 
-def _npz(path: Path) -> tuple[pl.Series | None, npt.NDArray[Any]]:
-    def look(headers: Mapping[str, Header]) -> tuple[str, str]:
+def _npz(path: Path, more: tuple[str, ...]) -> Found:
+    def look(headers: Mapping[str, Header]) -> tuple[str, ...]:
         for task, x in _NAMES:
             if task in headers and x in headers:
                 if len(headers[task].shape) != 1:
                     raise ValueError(f"{task} has shape {headers[task].shape}; one name a row is needed")
                 _check(headers[x])
-                return task, x
-        raise DataError(f"{path.name} holds {quote(headers, 8)}; arrays `task` and `x` are needed")
+                return task, x, *(name for name in more if name in headers)
+        raise DataError(f"{path.name} holds {quote(headers, 8)}; arrays `task` (or `item`) and `x` are needed")
 
-    task, x = read_npz(path, look).values()
-    return pl.Series("task", task.tolist()), x
+    task, x, *rest = (arrays := read_npz(path, look)).values()
+    return pl.Series("task", task.tolist()), x, dict(zip(list(arrays)[2:], rest, strict=True))
 
 
-def _npy(path: Path) -> tuple[None, npt.NDArray[Any]]:
+def _npy(path: Path, more: tuple[str, ...]) -> Found:  # noqa: ARG001
     def look(headers: Mapping[str, Header]) -> Mapping[str, Header]:
         _check(headers[""])
         return headers
 
-    return None, read_npy(path, look)
+    return None, read_npy(path, look), {}
 
 
 def _check(header: Header) -> None:
@@ -71,18 +80,20 @@ def _check(header: Header) -> None:
         raise ValueError(f"shape {header.shape}; a row of at least one number a task is needed")
 
 
-def _parquet(path: Path) -> tuple[pl.Series, npt.NDArray[Any]]:
+def _parquet(path: Path, more: tuple[str, ...]) -> Found:
     table = open_parquet(path, path.name)
     frame = table.read(table.header)
-    if "task" not in frame.columns:
-        raise DataError(f"{path.name} has no column `task`; it has {', '.join(frame.columns[:8])}")
-    rest = frame.drop("task")
+    key = next((name for name in ("task", "item") if name in frame.columns), None)
+    if key is None:
+        raise DataError(f"{path.name} has no column `task` (or `item`); it has {', '.join(frame.columns[:8])}")
+    extra = {name: frame[name].to_numpy() for name in more if name in frame.columns}
+    rest = frame.drop(key, *extra)
     if rest.width == 1 and isinstance(rest.to_series().dtype, pl.List | pl.Array):
         x = np.array(rest.to_series().to_list(), dtype=np.float32)
         if x.ndim < 2 or not x.size:
             raise DataError(f"{path.name}: every task needs a list of numbers, all of one length")
-        return frame["task"], x
+        return frame[key], x, extra
     wrong = [name for name, kind in rest.schema.items() if not (kind.is_numeric() or kind == pl.Boolean)]
     if wrong or not rest.width:
         raise DataError(f"{path.name}: features must be numbers; {', '.join(wrong[:5]) or 'there are no columns'}")
-    return frame["task"], rest.cast(pl.Float32).to_numpy()
+    return frame[key], rest.cast(pl.Float32).to_numpy(), extra

@@ -4,13 +4,13 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from pathlib import Path
-from typing import Annotated, Any, ClassVar, Self, cast
+from typing import Annotated, Any, Self, cast
 
 import numpy as np
 import numpy.typing as npt
 import polars as pl
 import torch
-from torch import nn
+from torch import Tensor, nn
 
 from ...core.params import Count, Whole
 from ...core.rules import AtLeast, Below
@@ -21,10 +21,10 @@ from ..estimator import not_fitted
 from ..feeding.crowd import Rows
 from ..feeding.data import CrowdData, FeatureError
 from ..method import Rate
-from ..methods.similarities.similarity_net import SimilarityNet
 from ..pairs.crowd import PairCrowd, PairData, Pairwise, item_features, item_rows
 from ..training.callbacks import Callback
 from ..training.sweep import sweep_answers
+from .outcome import how_many, outcome
 
 F8 = npt.NDArray[np.float64]
 
@@ -33,7 +33,8 @@ class CrowdClusterer(DirectEstimator):
     """A net that puts items into clusters, trained on pairs that a crowd called same or different.
 
     `net`: "linear", "mlp", "cnn", any Module with one output a cluster, or a function (input shape, clusters) ->
-    Module. `clusters` is how many there are. Their numbers mean nothing: only which items share one.
+    Module. `clusters` is how many there are; where nobody says, as many as `clusters` (of crowdwise aggregate) finds in
+    the answers. Their numbers mean nothing: only which items share one.
 
     >>> import numpy as np
     >>> from crowdwise import similarity_votes
@@ -46,17 +47,14 @@ class CrowdClusterer(DirectEstimator):
     (True, True)
     """
 
-    takes = "similarities"
-    methods: ClassVar[Mapping[str, str]] = {
-        "similarity_net": "crowdwise.learn.methods.similarities.similarity_net:SimilarityNet"
-    }
+    takes, what, usual = "similarities", "clusterer", "similarity_net"
 
     def __init__(
         self,
         net: Any = "mlp",
         method: str | None = None,
         *,
-        clusters: Annotated[int, AtLeast(2)] = 2,
+        clusters: Annotated[int, AtLeast(2)] | None = None,
         params: Mapping[str, Any] | None = None,
         epochs: Count | None = None,
         batch_size: Count | None = None,
@@ -86,35 +84,46 @@ class CrowdClusterer(DirectEstimator):
         y.answers.items."""
         votes = self._asked(y, Similarities)
         x = item_features(X)
-        self.items_, place = item_rows(items, votes.answers.items, len(x))
+        self.tasks_, place = item_rows(items, votes.answers.items, len(x))
+        self.clusters_ = self.clusters or how_many(votes, self.seed)
         said = votes.answers
         crowd = PairCrowd.of(
             place[said.left], place[said.right], votes.worker.astype(np.int64), said.same.astype(np.int64),
-            votes.weight, n_workers=votes.n_workers, per_item=self.clusters, turned=np.array([0, 1]),
+            votes.weight, n_workers=votes.n_workers, per_item=self.clusters_, turned=np.array([0, 1]),
         )  # fmt: skip
-        self._remember(votes)
+        self.workers_ = votes.workers
         self._train(x, crowd)
+        self.order_ = np.argsort(-self._belief(x)[place].sum(axis=0), kind="stable")
+        self.result_ = outcome(self, votes, self.predict_proba(x)[place])
         return self
 
+    @property
+    def items_(self) -> pl.Series:
+        """What the rows of the features are called."""
+        return self.tasks_
+
     def _n_outputs(self) -> int:
-        return self.clusters
+        return self.clusters_
 
     def _data(self, x: Any, crowd: Any) -> CrowdData:
         return PairData(x, crowd)
 
     def rebuild_net(self, net: Any, n_outputs: int | None = None) -> nn.Module:  # noqa: ARG002
         """The net of one item, asked about both of a pair."""
-        return Pairwise(super().rebuild_net(net, self.clusters))
+        return Pairwise(super().rebuild_net(net, self.clusters_))
 
     # ---------------------------------------------------------------- using it
     def predict_proba(self, X: Any) -> F8:
-        """p(cluster | x) of every row: row, cluster."""
+        """p(cluster | x) of every row: row, cluster, the one with most of the training's items first."""
         if not hasattr(self, "model_"):
             raise not_fitted("CrowdClusterer")
         x = item_features(X)
         self._fits_net(tuple(x.shape[1:]))
-        data = PairData(x, PairCrowd.shape(len(self.workers_), self.clusters, len(x)))
-        found = sweep_answers(self.model_, data, self._device()).cpu().view(-1, self.clusters)[: len(x)]
+        return self._belief(x)[:, self.order_]
+
+    def _belief(self, x: Tensor) -> F8:
+        data = PairData(x, PairCrowd.shape(len(self.workers_), self.clusters_, len(x)))
+        found = sweep_answers(self.model_, data, self._device()).cpu().view(-1, self.clusters_)[: len(x)]
         return cast("F8", found.exp().double().numpy())
 
     def predict(self, X: Any) -> npt.NDArray[np.int64]:
@@ -129,18 +138,13 @@ class CrowdClusterer(DirectEstimator):
             raise FeatureError(f"y has shape {truth.shape}, but X has {len(said):,} rows; give one true cluster a row")
         return mutual_information(said, np.unique(truth, return_inverse=True)[1])
 
-    def worker_table(self) -> pl.DataFrame:
-        """worker, n_labels, sensitivity (says same of what is), specificity (says different of what is)."""
-        if not hasattr(self, "model_"):
-            raise not_fitted("CrowdClusterer")
-        coins = cast("SimilarityNet", self.model_.method).coins()
-        return self._worker_table({"sensitivity": coins[:, 0], "specificity": coins[:, 1]})
-
     # ---------------------------------------------------------------- saving
     def _facts(self) -> dict[str, Any]:
-        return {}
+        return {"clusters": self.clusters_, "order": self.order_.tolist()}
 
-    def _recall(self, facts: Mapping[str, Any]) -> Rows:  # noqa: ARG002
-        return PairCrowd.shape(len(self.workers_), self.clusters)
-
-    items_: pl.Series
+    def _recall(self, facts: Mapping[str, Any]) -> Rows:
+        self.clusters_ = int(facts["clusters"])
+        self.order_ = np.array([int(each) for each in facts["order"]], dtype=np.int64)
+        if sorted(self.order_.tolist()) != list(range(self.clusters_)):
+            raise ValueError("the clusters are not in an order")
+        return PairCrowd.shape(len(self.workers_), self.clusters_)

@@ -6,63 +6,20 @@ padding are two things: a label that nobody gave has no row, a token that is non
 
 from __future__ import annotations
 
-from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import Any, Self
+from typing import Self
 
 import numpy as np
-import numpy.typing as npt
 import torch
 from torch import Tensor, nn
 
-from ...core.errors import DataError
 from ...core.votes import Votes
 from ...kinds.spans.answers import Spans
-from ...maths.spans.rows import I8, starts
-from ...maths.spans.units import Units, cells
+from ...maths.spans.rows import I8
+from ...maths.spans.units import cells
 from ..feeding.crowd import Rows
-from ..feeding.data import CrowdData, FeatureError, as_features
-from ..probe import as_floats
-
-
-@dataclass(frozen=True, eq=False)
-class Sentences:
-    """x[token, ...] of all sentences, those of sentence s at offsets[s] .. offsets[s + 1]."""
-
-    x: Tensor
-    offsets: I8
-
-    @classmethod
-    def of(cls, given: Any) -> Self:
-        """From a list of arrays [token, d], one a sentence."""
-        if not isinstance(given, Sequence) or isinstance(given, str) or not len(given):
-            raise FeatureError("X must be a list of arrays [token, features], one a sentence")
-        try:
-            parts = [np.asarray(each) for each in given]
-            if len({each.shape[1:] for each in parts}) > 1 or parts[0].ndim != 2:
-                raise ValueError(f"sentence 0 has shape {parts[0].shape}")
-            flat = np.concatenate(parts)
-        except ValueError as error:
-            raise FeatureError(
-                f"every sentence must be an array [token, features] with the same features ({error})"
-            ) from None
-        found = as_features(flat)
-        assert isinstance(found, Tensor)
-        return cls(as_floats(found), starts(np.array([len(each) for each in parts], dtype=np.int64)))
-
-    def __len__(self) -> int:
-        return len(self.offsets) - 1
-
-    @property
-    def units(self) -> Units:
-        """Every token as a unit of its sentence."""
-        count = np.diff(self.offsets)
-        place = np.arange(self.offsets[-1]) - np.repeat(self.offsets[:-1], count)
-        return Units(self.offsets, place, place + 1)
-
-    def cut(self, values: npt.NDArray[Any]) -> list[npt.NDArray[Any]]:
-        """values[token, ...] sentence by sentence."""
-        return np.split(values, self.offsets[1:-1])
+from ..feeding.data import CrowdData
+from .sentences import Sentences
 
 
 @dataclass(frozen=True, eq=False)
@@ -87,14 +44,7 @@ class SequenceCrowd(Rows):
     def of(cls, votes: Votes[Spans], place: I8, sentences: Sentences) -> Self:
         """Who answered for a sentence has said of each of its tokens what it is; place[task] is its row of X."""
         rows, task, units = votes.answers.rows, place[votes.task], sentences.units
-        beyond = rows.end > np.diff(sentences.offsets)[task[rows.row]]
-        if beyond.any():
-            at = int(np.flatnonzero(beyond)[0])
-            raise DataError(
-                f"a span ends at token {int(rows.end[at])} in a sentence of "
-                f"{int(np.diff(sentences.offsets)[task[rows.row[at]]])} tokens (task "
-                f"{votes.tasks[int(votes.task[rows.row[at]])]!r}); spans must count tokens, from 0, not characters"
-            )
+        sentences.refuse_spans_beyond(votes, task)
         found = cells(rows, task, units)
         of = task[found.row]
         order = np.argsort(of, kind="stable")

@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from typing import Any, ClassVar, Self
+from dataclasses import replace
+from typing import Any, Literal, Self, cast
 
 import numpy as np
 import numpy.typing as npt
@@ -11,27 +12,33 @@ import polars as pl
 import torch
 from torch import Tensor, nn
 
+from ...core.errors import DataError, ParameterError
+from ...core.vocabulary import lookup, quote
+from ...core.votes import Votes
 from ...kinds.spans.answers import Spans
-from ...maths.spans.chain import viterbi
+from ...kinds.spans.estimate import SpanEstimate
 from ..direct import DirectEstimator
 from ..estimator import not_fitted
 from ..feeding.crowd import Rows
 from ..feeding.data import CrowdData, FeatureError
+from ..methods.spans.base import TagMethod
 from ..pairs.crowd import item_rows
-from ..training.sweep import sweep_answers
-from .crowd import PerToken, Sentences, SequenceCrowd, SequenceData
+from ..probe import evaluating
+from ..training.sweep import ROWS, sweep_answers
+from .crowd import PerToken, SequenceCrowd, SequenceData
+from .outcome import believed, outcome, tagging, warn_of_nested
+from .sentences import Sentences
 
 F8 = npt.NDArray[np.float64]
-_HOME = "crowdwise.learn.methods.spans.crowd_layer"
 
 
 class CrowdTagger(DirectEstimator):
     """A net that tags tokens, trained on the spans that a crowd marked.
 
     `net`: "linear", "mlp", any Module with one output a tag (`tags_`), or a function (input shape, tags) -> Module.
-    `method`: "crowd_layer", a matrix for every worker, or "majority", the net alone. Spans count tokens; who answered
-    for a sentence has said of each of its tokens what it is. Decoding never emits what is no tagging: inside of a span
-    that has not begun.
+    `method`: "sequence_confusion", a confusion matrix for every worker, "sequence_layer", the Crowd Layer, or
+    "majority_tags", the net alone. Spans count tokens, or characters with `places`; who answered for a sentence has
+    said of each of its tokens what it is. Decoding never emits what is no tagging: inside of a span that has not begun.
 
     >>> import numpy as np
     >>> from crowdwise import span_votes
@@ -42,25 +49,24 @@ class CrowdTagger(DirectEstimator):
     ['B-PER', 'I-PER', 'I-PER']
     """
 
-    takes = "spans"
-    methods: ClassVar[Mapping[str, str]] = {
-        "crowd_layer": f"{_HOME}:SequenceLayer",
-        "majority": f"{_HOME}:MajorityTags",
-    }
+    takes, what, usual = "spans", "tagger", "sequence_confusion"
 
-    def fit(self, X: Any, y: Any, *, tasks: Any = None) -> Self:
-        """Learn from a list X of arrays [token, features] and votes y of spans over tokens; X follows `tasks`, by
-        default y.tasks."""
+    def fit(self, X: Any, y: Any, *, tasks: Any = None, places: Any = None) -> Self:
+        """Learn from a list X of arrays [token, features] and votes y of spans; X follows `tasks`, by default y.tasks.
+
+        Spans count tokens, or with `places`, a list of arrays [token, 2] with start and end of every token, characters.
+        """
         votes = self._asked(y, Spans)
-        sentences = Sentences.of(X)
-        _, place = item_rows(tasks, votes.tasks, len(sentences))
+        sentences = Sentences.of(X, places)
+        self.tasks_, place = item_rows(tasks, votes.tasks, len(sentences))
         self.names_ = [str(tag) for tag in votes.answers.tags]
         if not self.names_:
             raise FeatureError("nobody marked any span; there is nothing to learn from")
         crowd = SequenceCrowd.of(votes, place, sentences)
-        self._remember(votes)
+        warn_of_nested(votes)
+        self.workers_ = votes.workers
         self._train(sentences, crowd)
-        self.agreement_ = self._agreement(sentences, crowd)
+        self.result_ = outcome(self, votes, sentences, place, self._log_proba(sentences, crowd).double().numpy())
         return self
 
     @property
@@ -93,15 +99,26 @@ class CrowdTagger(DirectEstimator):
         sentences = self._checked(X)
         return sentences.cut(self.tags_[self._states(sentences)])
 
-    def predict_spans(self, X: Any) -> list[list[tuple[int, int, str]]]:
-        """The spans of every sentence: start, end (exclusive) in tokens, tag."""
-        sentences = self._checked(X)
-        found: list[list[tuple[int, int, str]]] = []
-        for path in sentences.cut(self._states(sentences)):
-            first = np.flatnonzero(path % 2 == 1)
-            ends = [next((i for i in range(at + 1, len(path)) if path[i] != path[at] + 1), len(path)) for at in first]
-            found.append([(int(a), int(b), self.names_[int(path[a]) // 2]) for a, b in zip(first, ends, strict=True)])
-        return found
+    def predict_spans(self, X: Any, *, places: Any = None) -> list[list[tuple[int, int, str]]]:
+        """The spans of every sentence: start, end (exclusive), tag; in tokens, or in characters with `places`."""
+        return self.forecast(X, places=places).spans
+
+    def forecast(
+        self,
+        X: Any,
+        votes: Any = None,
+        *,
+        tasks: Any = None,
+        places: Any = None,
+        unknown_workers: Literal["error", "average"] = "error",
+    ) -> SpanEstimate:
+        """The spans of every sentence and how sure they are; with `votes`, by features and crowd together.
+
+        `unknown_workers="average"` takes workers who were not there at the training for the crowd's mean worker.
+        """
+        sentences = self._checked(X, places)
+        crowd = None if votes is None else self._new_crowd(votes, tasks, sentences, unknown_workers)
+        return believed(self._log_proba(sentences, crowd).double().numpy(), sentences.units, self.names_)
 
     def score(self, X: Any, y: Any) -> float:
         """Share of the tokens whose tag is y, the truth: a list of tags a sentence."""
@@ -110,53 +127,58 @@ class CrowdTagger(DirectEstimator):
             raise FeatureError("y must hold one true tag a token, for every sentence of X")
         return float(np.mean(np.concatenate(said) == np.concatenate([np.asarray(each, dtype=str) for each in y])))
 
-    def worker_table(self) -> pl.DataFrame:
-        """worker, n_labels (sentences), agreement (share of tokens tagged as by the net), found (the same of tokens
-        that the net has in a span)."""
-        if not hasattr(self, "agreement_"):
-            raise not_fitted("CrowdTagger")
-        return self._worker_table({name: torch.tensor(values) for name, values in self.agreement_.items()})
-
-    def _agreement(self, sentences: Sentences, crowd: SequenceCrowd) -> dict[str, list[float]]:
-        states = torch.from_numpy(self._states(sentences))
-        truth = states[torch.from_numpy(sentences.offsets)[crowd.task] + crowd.label[:, 0]]
-        right, marked = (crowd.label[:, 1] == truth).double(), (truth > 0).double()
-        return {
-            "agreement": self._share(right, torch.ones_like(right), crowd),
-            "found": self._share(right, marked, crowd),
-        }
-
-    def _share(self, right: Tensor, among: Tensor, crowd: SequenceCrowd) -> list[float]:
-        """By worker, one answer of the whole crowd's added."""
-        weight, zeros = crowd.weight.double() * among, torch.zeros(crowd.n_workers, dtype=torch.float64)
-        mean = (right * weight).sum() / weight.sum().clamp_min(1e-12)
-        good, every = (zeros.index_add(0, crowd.worker, each) for each in (right * weight, weight))
-        return [float(v) for v in (good + mean) / (every + 1)]
-
-    def _checked(self, X: Any) -> Sentences:
+    def _checked(self, X: Any, places: Any = None) -> Sentences:
         if not hasattr(self, "model_"):
             raise not_fitted("CrowdTagger")
-        sentences = Sentences.of(X)
+        sentences = Sentences.of(X, places)
         self._fits_net(tuple(sentences.x.shape[1:]))
         return sentences
 
-    def _log_proba(self, sentences: Sentences) -> Tensor:
-        data = SequenceData(sentences, SequenceCrowd.shape(len(self.workers_), self._n_outputs(), len(sentences)))
-        return sweep_answers(self.model_, data, self._device()).cpu()
+    def _new_crowd(self, votes: Any, tasks: Any, sentences: Sentences, unknown: str) -> SequenceCrowd:
+        """New votes in the codes of training; a stranger, where they are welcome, has a code beyond them."""
+        if unknown not in ("error", "average"):
+            raise ParameterError(f"unknown_workers must be 'error' or 'average', got {unknown!r}")
+        if not isinstance(votes, Votes) or not isinstance(votes.answers, Spans):
+            raise FeatureError("votes must hold spans, as those of the training did")
+        _, place = item_rows(tasks, votes.tasks, len(sentences))
+        old, known = lookup(self.workers_, votes.workers.cast(self.workers_.dtype, strict=False))
+        if not known.all() and unknown == "error":
+            raise DataError(
+                f"worker {quote(votes.workers.filter(pl.Series(~known)))} was not seen in training; "
+                "unknown_workers='average' (--unknown-workers average) takes them for the crowd's mean worker"
+            )
+        said = votes.answers.tags.cast(pl.String)
+        strange = said.filter(~said.is_in(self.names_))
+        if len(strange):
+            raise DataError(f"tag {quote(strange)} was not seen in training")
+        votes = replace(votes, answers=votes.answers.with_tags(pl.Series("tag", self.names_)))
+        crowd = SequenceCrowd.of(votes, place, sentences)
+        code = torch.from_numpy(np.where(known, old, len(self.workers_)).astype(np.int64))
+        return replace(crowd, worker=code[crowd.worker], n_workers=len(self.workers_) + 1)
+
+    def _log_proba(self, sentences: Sentences, crowd: SequenceCrowd | None = None) -> Tensor:
+        """log p(tag | x) of every token, or with a crowd log p(tag | x, labels)."""
+        shape = SequenceCrowd.shape(len(self.workers_), self._n_outputs(), len(sentences))
+        data = SequenceData(sentences, shape if crowd is None else crowd)
+        if crowd is None:
+            return sweep_answers(self.model_, data, self._device()).cpu()
+        method = cast("TagMethod", self.model_.method)
+        parts = [torch.empty(0, self._n_outputs())]
+        with evaluating(self.model_):
+            for piece in data.in_order(ROWS):
+                batch = piece.to(self._device())
+                parts.append(method.forecast(self.model_.output(batch.x), batch).float().cpu())
+        return torch.cat(parts)
 
     def _states(self, sentences: Sentences) -> npt.NDArray[np.int64]:
-        k = self._n_outputs()
-        score = self._log_proba(sentences).double().numpy()
-        return viterbi(sentences.units, score, np.zeros(k), np.zeros((k, k)), len(self.names_))
+        return tagging(self._log_proba(sentences).double().numpy(), sentences.units)
 
     # ---------------------------------------------------------------- saving
     def _facts(self) -> dict[str, Any]:
-        return {"names": self.names_, "agreement": self.agreement_}
+        return {"names": self.names_}
 
     def _recall(self, facts: Mapping[str, Any]) -> Rows:
         self.names_ = [str(name) for name in facts["names"]]
-        self.agreement_ = {str(name): [float(v) for v in values] for name, values in facts["agreement"].items()}
         return SequenceCrowd.shape(len(self.workers_), self._n_outputs())
 
     names_: list[str]
-    agreement_: dict[str, list[float]]

@@ -102,27 +102,3 @@ class RewardNet(PairMethod):
     def reliability(self) -> Tensor:
         """Of every worker."""
         return torch.sigmoid(self.sign * self.table.all()[:, 0])
-
-
-class MajorityReward(PairMethod):
-    """The baseline: the same net, trained on each pair's majority, workers left out of it."""
-
-    name = "majority"
-    defaults = Defaults(epochs=60, batch_size=128, lr=5e-3)
-
-    def __init__(self, crowd: PairCrowd, *, strength: NonNegative = 0.01) -> None:
-        super().__init__(crowd, strength)
-
-    def said(self, out: Output, batch: CrowdBatch) -> Tensor:
-        """As if everybody were right."""
-        d = (out.logits[:, 0] - out.logits[:, 1]).index_select(0, batch.row)
-        return self.log_outcomes(d).gather(1, batch.label[:, None]).squeeze(1)
-
-    def loss(self, out: Output, batch: CrowdBatch) -> dict[str, Tensor]:
-        """Cross-entropy to the outcome that leads; outcomes that lead together share."""
-        votes = batch.votes(3)
-        lead = ((votes == votes.amax(1, keepdim=True)) & (votes > 0)).to(votes.dtype)
-        lead = lead / lead.sum(1, keepdim=True).clamp_min(1e-12)
-        likely = self.log_outcomes(out.logits[:, 0] - out.logits[:, 1])
-        said = torch.where(lead > 0, lead * likely, torch.zeros_like(lead)).sum(1)
-        return {"cross_entropy": -batch.mean_over_tasks(said), "ridge": self.ridge(out, batch)}

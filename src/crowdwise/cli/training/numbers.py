@@ -1,58 +1,41 @@
-"""crowdwise train and predict for numbers: what is written and said of a net that learnt from them."""
+"""Regressors: what is read, written and said of a net that learnt from numbers."""
 
 from __future__ import annotations
 
-import shutil
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from .terminal import print_table, say
+from ..terminal import print_table, say
+from . import ways
 
 if TYPE_CHECKING:
     import polars as pl
 
-    from ..core.votes import Votes
-    from ..kinds.numbers.votes import Numbers
-    from ..learn.regressor import CrowdRegressor
+    from ...core.votes import Votes
+    from ...kinds.numbers.votes import Numbers
+    from ...learn.regressor import CrowdRegressor
 
 
-def write(fitted: CrowdRegressor, votes: Votes[Numbers], output: Path, checkpoints: str) -> None:
-    """The net, the tables, the history, the votes; checkpoints are of no more use."""
-    from ..learn.numbers.store import save
+def features(path: Path) -> dict[str, Any]:
+    """X, and the tasks that its rows are of."""
+    from ...learn.feeding.features import read_features
 
-    save(fitted, output, force=True, votes=votes)
-    shutil.rmtree(output / checkpoints, ignore_errors=True)
+    tasks, x = read_features(path)
+    return {"X": x, "tasks": tasks}
 
 
 def summary(fitted: CrowdRegressor, votes: Votes[Numbers], output: Path) -> dict[str, Any]:
     """What --json prints."""
-    history = fitted.history_
-    return {
-        "method": fitted.method,
-        "net": fitted.net,
-        "params": dict(fitted.result_.params),
-        "annotations": len(votes),
-        "tasks": len(fitted.tasks_),
-        "workers": votes.n_workers,
-        "numbers": list(votes.answers.names),
-        "features": list(fitted.input_shape_),
-        "epochs": len(history),
-        "best_epoch": history.best_epoch,
-        "stopped_early": history.stopped_early,
-        "loss": history["loss"][-1],
-        "score": _score(fitted),
-        "ledger": votes.ledger.to_dict(),
-        "output": str(output),
-    }
+    own = {"tasks": len(fitted.tasks_), "numbers": list(votes.answers.names), "score": _score(fitted)}
+    return {**ways.summary(fitted, votes, output), **own}
 
 
 def tell(fitted: CrowdRegressor, votes: Votes[Numbers], output: Path) -> None:
     """The short summary for people."""
     history, score = fitted.history_, _score(fitted)
-    shape = " × ".join(map(str, fitted.input_shape_))
     say(
-        f"{len(votes):,} numbers for {len(fitted.tasks_):,} tasks by {votes.n_workers:,} workers, features {shape}; "
-        f"{fitted.method} with {fitted.net}"
+        f"{len(votes):,} numbers for {len(fitted.tasks_):,} tasks by {votes.n_workers:,} workers, "
+        f"{ways.with_shape(fitted)}"
     )
     if score is None:
         say(f"{len(history)} epochs, loss {history['loss'][0]:.4f} to {history['loss'][-1]:.4f}")
@@ -70,11 +53,12 @@ def _score(fitted: CrowdRegressor) -> float | None:
     return None if history.best_epoch is None or "score" not in history.rows[0] else max(history["score"])
 
 
-def predicted(fitted: CrowdRegressor, tasks: Any, x: Any, said: Any, unknown: Any) -> pl.DataFrame:
+def predicted(fitted: CrowdRegressor, given: dict[str, Any], said: Any, unknown: Any) -> pl.DataFrame:
     """One row a task: task, value, and std where the method knows it; by part where an answer has several."""
     import numpy as np
     import polars as pl
 
+    x, tasks = given["X"], given["tasks"]
     if said is None:
         value = fitted.predict(x)
         std = None if fitted.gap_ is None else fitted.predict_std(x)

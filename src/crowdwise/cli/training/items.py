@@ -1,0 +1,56 @@
+"""Rankers and clusterers: what is read, written and said of a net that learnt from pairs of items."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+from ..terminal import print_table, say
+from . import ways
+
+if TYPE_CHECKING:
+    import polars as pl
+
+    from ...core.votes import Votes
+
+
+def features(path: Path) -> dict[str, Any]:
+    """X, and the items that its rows are of."""
+    from ...learn.feeding.features import read_features
+
+    items, x = read_features(path)
+    return {"X": x, "items": items}
+
+
+def summary(fitted: Any, votes: Votes[Any], output: Path) -> dict[str, Any]:
+    """What --json prints."""
+    return {**ways.summary(fitted, votes, output), **fitted.result_.estimate.facts()}
+
+
+def tell(fitted: Any, votes: Votes[Any], output: Path) -> None:
+    """The short summary for people."""
+    result = fitted.result_
+    say(
+        f"{len(votes):,} {result.kind.answers_word} of {len(votes.answers.items):,} items by {votes.n_workers:,} "
+        f"workers, {ways.with_shape(fitted)}"
+    )
+    say(ways.went(fitted, "answers"))
+    say(result.estimate.summary())
+    print_table("Workers, best and worst", *result.kind.door("worker_rows")(result))
+    say(f"written to {output}; new items: crowdwise predict {output} FEATURES")
+
+
+def predicted(fitted: Any, given: dict[str, Any], said: Any, unknown: Any) -> pl.DataFrame:  # noqa: ARG001
+    """One row an item: item, score; or item, cluster, confidence, p_<cluster>..., clusters counted from 1."""
+    import polars as pl
+
+    ways.refuse_votes(fitted, said)
+    x, items = given["X"], given["items"]
+    columns: dict[str, Any] = {"item": range(len(x)) if items is None else items}
+    if hasattr(fitted, "clusters_"):
+        proba = fitted.predict_proba(x)
+        columns |= {"cluster": proba.argmax(axis=1) + 1, "confidence": proba.max(axis=1)}
+        columns |= {f"p_{k + 1}": proba[:, k] for k in range(proba.shape[1])}
+    else:
+        columns["score"] = fitted.predict(x)
+    return pl.DataFrame(columns)
