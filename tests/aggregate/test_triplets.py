@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import numpy as np
+import polars as pl
 import pytest
 from scipy.optimize import check_grad
 
@@ -90,7 +91,7 @@ def test_bad_input_says_what_is_wrong():
         cw.CrowdEmbedding().fit(cw.triplet_votes("aa", "bb", "cd", ["left", "left"], task=["t"] * 2, worker=["x", "y"]))
     votes = cw.triplet_votes(["a", "a"], ["a", "b"], ["b", "c"], ["left", "left"])
     assert votes.ledger.dropped["two of the three items are the same"] == 1
-    with pytest.raises(cw.ParameterError, match="cannot use gold"):
+    with pytest.raises(cw.DataError, match="none of the 1 gold tasks"):
         cw.CrowdEmbedding().fit(votes, gold={"a": 1})
 
 
@@ -101,3 +102,59 @@ def test_planted_workers_are_flagged_and_honest_ones_are_not(name):
     kind = dict(zip(crowd.votes.workers.to_list(), crowd.kind, strict=True))
     assert {w for w, k in kind.items() if k != "honest"} <= flags
     assert not [w for w in flags if kind[w] == "honest"]
+
+
+def turned_crowd(seed=0, items=16, answers=700):
+    """A scale of items and a crowd of whom most mean the opposite: without gold the places are theirs."""
+    rng = np.random.default_rng(seed)
+    scale = np.arange(items, dtype=float)
+    head, left, right = (rng.permuted(np.tile(np.arange(items), (answers, 1)), axis=1)[:, :3]).T
+    near = np.abs(scale[head] - scale[left]) < np.abs(scale[head] - scale[right])
+    worker = rng.integers(0, 10, answers)
+    said = np.where(worker < 6, ~near, near)
+    names = np.array([f"i{i:02d}" for i in range(items)])
+    sides = (names[head], names[left], names[right])
+    votes = cw.triplet_votes(*sides, np.where(said, "left", "right"), worker=worker, duplicates="keep")
+    known = pl.DataFrame({"head": sides[0], "left": sides[1], "right": sides[2],
+                          "closer": np.where(near, sides[1], sides[2])})  # fmt: skip
+    gap = np.abs(scale[head] - scale[left]) != np.abs(scale[head] - scale[right])
+    return votes, known.filter(pl.Series(gap)).unique(maintain_order=True), dict(zip(names, scale, strict=True))
+
+
+@pytest.mark.parametrize("method", [cw.CrowdEmbedding(), cw.TripletEmbedding()])
+def test_known_triplets_stay_put_and_teach(method):
+    votes, known, scale = turned_crowd()
+    gold, rest = known[:250], known[250:]
+    blind, told = method.fit(votes), method.fit(votes, gold=gold)
+    assert 240 <= int(told.gold.sum()) <= 250  # some are the same with sides changed
+    asked = cw.evaluate(told, gold.vstack(rest))
+    assert asked.n_gold_left_out > 200
+    assert asked.triplets > cw.evaluate(blind, rest).triplets + 0.2
+    assert cw.evaluate(told, scale).n_gold_left_out == asked.n_gold_left_out
+    table = told.to_table().filter(pl.Series(told.gold))
+    assert set(table["p_left"].to_list()) <= {0.0, 1.0}
+    by_name = dict(zip(table["task"].to_list(), table["closer"].to_list(), strict=True))
+    near = {row["head"] + ": " + " | ".join(sorted((row["left"], row["right"]))): row["closer"]
+            for row in gold.iter_rows(named=True)}  # fmt: skip
+    sides = dict(zip(table["task"], zip(table["left"], table["right"], strict=True), strict=True))
+    assert all(sides[task][by_name[task] == "right"] == near[task] for task in by_name)
+    if method.name == "crowd_embedding":
+        assert (told.slope[:6] < 0).all()
+        assert (told.slope[6:] > 0).all()
+
+
+def test_known_triplets_by_task_and_what_cannot_be():
+    votes, known, _ = turned_crowd(1)
+    task = known["head"] + ": " + pl.select(
+        pl.min_horizontal(known["left"], known["right"]) + " | " + pl.max_horizontal(known["left"], known["right"])
+    ).to_series()  # fmt: skip
+    one = cw.CrowdEmbedding().fit(votes, gold=known[:50])
+    two = cw.CrowdEmbedding().fit(votes, gold=dict(zip(task[:50], known["closer"][:50], strict=True)))
+    assert one.to_table().equals(two.to_table())
+    assert cw.CrowdEmbedding().fit(votes).gold is None
+    with pytest.raises(cw.DataError, match="neither of its two items; name the closer item"):
+        cw.CrowdEmbedding().fit(votes, gold={task[0]: "left"})
+    with pytest.raises(cw.DataError, match="none of the 1 gold tasks"):
+        cw.CrowdEmbedding().fit(votes, gold={"nobody asked": "i00"})
+    with pytest.raises(cw.DataError, match="nothing is left to score"):
+        cw.evaluate(one, known[:50])

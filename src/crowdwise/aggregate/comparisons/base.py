@@ -18,7 +18,7 @@ from ...core.result import Result, versions
 from ...core.votes import Votes
 from ...engine.em import Callback
 from ...kinds.comparisons.answers import Comparisons
-from ...kinds.comparisons.columns import told_by
+from ...kinds.comparisons.columns import told_by, winner_of
 from ...kinds.comparisons.rows import rows_of, sides_of_tasks
 from ...kinds.comparisons.votes import comparison_votes
 from ...maths.comparisons.fit import PairFit
@@ -142,6 +142,8 @@ def as_comparisons(votes: Any) -> Votes[Comparisons]:
         )
     named: dict[str, Any] = {role: frame[column] for role, column in found.items()}
     more: dict[str, Any] = {name: frame[name] for name in ("task", "worker", "weight") if name in frame.columns}
+    if "won_left" in named:
+        named["winner"] = winner_of(named)
     if "chosen" in named:
         named["left"], named["right"] = named.pop("chosen"), named.pop("rejected")
         named["winner"] = pl.Series(["left"] * len(frame))

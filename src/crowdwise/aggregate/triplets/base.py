@@ -21,6 +21,7 @@ from ...maths.boxes.tally import rate
 from ...maths.triplets.embedding import Embedding, Model, choose_dimensions, closer, embed, right_share
 from ...maths.triplets.embedding import Triplets as Rows
 from ..method import Method
+from .gold import known_sides, with_gold
 
 F8 = npt.NDArray[np.float64]
 I8 = npt.NDArray[np.int64]
@@ -47,27 +48,40 @@ class TripletAggregator(Method):
         n_shards: int = 1,  # noqa: ARG002
         callback: Callback | None = None,  # noqa: ARG002
     ) -> Result:
-        """Places of the items in these votes, or in a table head, left, right, closer (task, worker, if there are)."""
+        """Places of the items in these votes, or in a table head, left, right, closer (task, worker, if there are).
+
+        `gold` is the item that is truly closer in some tasks (a mapping or a table task, label, or head, left, right,
+        closer): it stays put and teaches.
+        """
         if prior is not None:
             raise ParameterError(f"{self.name} cannot use prior=")
-        if gold is not None:
-            raise ParameterError(f"{self.name} cannot use gold: the places of items have no known scale")
         votes = as_triplets(votes)
-        rows, model = rows_of(votes), self.model()
+        asked, model = rows_of(votes), self.model()
+        three = items_of_tasks(votes)
+        known = None if gold is None else known_sides(gold, votes.tasks, three, votes.answers.items)
+        rows = asked if known is None else with_gold(asked, *three, known)
         scores: list[float] | None = None
         if self.dimensions is None:
             best, scores = choose_dimensions(rows, model, self.most, seed=self.seed)
             model = replace(model, dimensions=best)
         found = embed(rows, model, seed=self.seed, starts=self.n_init, max_iter=self.max_iter)
         self.warn_unless_settled(found.converged, found.n_iter)
-        return self._result(votes, rows, found, model, scores)
+        m = votes.n_workers  # without the one that is gold
+        found = replace(found, slope=found.slope[:m], slope_error=found.slope_error[:m])
+        return self._result(votes, asked, found, model, scores, known)
 
     @abstractmethod
     def model(self) -> Model:
         """What is fitted."""
 
     def _result(
-        self, votes: Votes[Triplets], rows: Rows, found: Embedding, model: Model, scores: list[float] | None
+        self,
+        votes: Votes[Triplets],
+        rows: Rows,
+        found: Embedding,
+        model: Model,
+        scores: list[float] | None,
+        known: npt.NDArray[np.int8] | None,
     ) -> Result:
         extra: dict[str, Any] = {"dimensions": model.dimensions, "kernel": model.kernel}
         if scores is not None:
@@ -79,10 +93,11 @@ class TripletAggregator(Method):
             params=self.params(),
             tasks=votes.tasks,
             workers=votes.workers,
-            estimate=estimate_of(votes, found.place, model, weight),
+            estimate=estimate_of(votes, found.place, model, weight, known),
             picture=picture_of(rows, found, model),
             labels_per_task=votes.labels_per_task,
             labels_per_worker=votes.labels_per_worker,
+            gold=None if known is None else known >= 0,
             trace=np.array([found.objective]),
             stage=np.zeros(1, dtype=np.int64),
             n_iter=found.n_iter,
@@ -92,11 +107,15 @@ class TripletAggregator(Method):
         )
 
 
-def estimate_of(votes: Votes[Triplets], place: F8, model: Model, weight: F8) -> TripletEstimate:
-    """What the places say of every task."""
+def estimate_of(
+    votes: Votes[Triplets], place: F8, model: Model, weight: F8, known: npt.NDArray[np.int8] | None = None
+) -> TripletEstimate:
+    """What the places say of every task; where the truth is known, it."""
     head, left, right = items_of_tasks(votes)
     odds = closer(place, head, left, right, model) if len(place) else np.zeros(len(head))
     chance = 1 / (1 + np.exp(np.clip(-odds, -500, 500)))
+    if known is not None:
+        chance = np.where(known >= 0, known == 0, chance).astype(np.float64)
     return TripletEstimate(head, left, right, chance, place, weight, votes.answers.items)
 
 

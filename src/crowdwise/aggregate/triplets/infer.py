@@ -3,8 +3,10 @@
 from __future__ import annotations
 
 from dataclasses import replace
+from typing import Any
 
 import numpy as np
+import numpy.typing as npt
 
 from ...core.errors import DataError
 from ...core.result import Result
@@ -14,7 +16,8 @@ from ...kinds.triplets.answers import Triplets
 from ...kinds.triplets.estimate import TripletEstimate, TripletWorkers
 from ...maths.triplets.embedding import Model
 from ..strangers import Policy, refuse_strangers
-from .base import as_triplets, estimate_of
+from .base import as_triplets, estimate_of, items_of_tasks
+from .gold import known_sides
 
 
 def infer(result: Result, votes: Votes[Triplets], unknown_workers: Policy) -> Result:
@@ -43,7 +46,17 @@ def infer(result: Result, votes: Votes[Triplets], unknown_workers: Policy) -> Re
         picture=TripletWorkers(**parts),
         labels_per_task=votes.labels_per_task,
         labels_per_worker=votes.labels_per_worker,
+        gold=None,
     )
+
+
+def known(votes: Votes[Triplets], gold: Any) -> tuple[npt.NDArray[np.int64], Triplets]:
+    """Codes of the known tasks and their answers."""
+    three = items_of_tasks(votes)
+    side = known_sides(gold, votes.tasks, three, votes.answers.items)
+    at = np.flatnonzero(side >= 0)
+    head, left, right = (each[at].astype(np.int32) for each in three)
+    return at, Triplets(head, left, right, side[at], votes.answers.items)
 
 
 def said(votes: Votes[Triplets], result: Result) -> Triplets:  # noqa: ARG001

@@ -42,7 +42,7 @@ def train(
             "-m",
             "--method",
             help="See: crowdwise methods. By default max_mig, for numbers gaussian_net, for comparisons reward_net, "
-            "for spans sequence_confusion, for same or different similarity_net.",
+            "for spans sequence_layer, for same or different similarity_net.",
             show_default=False,
         ),
     ] = None,

@@ -47,7 +47,7 @@ WAYS = {
                        "Train a ranker on features of items and comparisons"),
     "similarities": Way("similarity_net", "CrowdClusterer", "kept", "clusterer.json", "items",
                         "Train a clusterer on features of items and same or different"),
-    "spans": Way("sequence_confusion", "CrowdTagger", "kept", "tagger.json", "spans",
+    "spans": Way("sequence_layer", "CrowdTagger", "kept", "tagger.json", "spans",
                  "Train a tagger on features of tokens and spans"),
 }  # fmt: skip
 

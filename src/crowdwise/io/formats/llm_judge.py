@@ -22,6 +22,8 @@ NAMES = {
 SCORES = ("score", "confidence", "probability")
 TIMES = ("time", "timestamp", "tstamp", "created_at")
 JUDGED = ("model", "model_name")
+# FastChat's grades of single answers: the judgment is a text, the grade stands in score, -1 where none could be read.
+GRADED = {"question_id", "model", "judge", "judgment", "score"}
 
 
 def sniff(head: Head) -> Guess | None:
@@ -29,6 +31,8 @@ def sniff(head: Head) -> Guess | None:
     for each in head.objects[:1]:
         if pair_fields(each):
             return Guess(SURE, f"its records have {quote(pair_fields(each))}")
+        if {"model_a", "model_b"} <= set(each):  # battles with a winner are comparisons, and people judge them too
+            return None
         found = [next((n for n in names if n in each), None) for names in NAMES.values()]
         if all(found) and found[2] in NAMES["label"][:6] and found[1] not in (None, "id"):
             return Guess(LIKELY, f"its lines have {quote(found)}")
@@ -61,7 +65,8 @@ def _choose(record: dict[str, Any], ask: Ask, where: str) -> dict[str, str]:
     chosen = dict(ask.columns)
     if ask.question is not None:
         chosen.setdefault("label", ask.question)
-    for role, names in (NAMES | {"label": _answers(ask.kind)}).items():
+    answers = ("score",) if set(record) >= GRADED and ask.question is None else _answers(ask.kind)
+    for role, names in (NAMES | {"label": answers}).items():
         name = chosen.get(role) or next((each for each in names if each in record), None)
         if name is None or name not in record:
             raise DataError(
@@ -90,9 +95,12 @@ def _add(rows: Rows, record: dict[str, Any], chosen: dict[str, str], ask: Ask, a
     )
     if judged is not None and task is not None:
         task = f"{task} / {text(record[judged], judged, at)}"
+    graded = set(record) >= GRADED and chosen["label"] == "score"
+    if graded and record.get("turn") not in (None, 1):
+        task = f"{task} turn {record['turn']}"
     rows.mention(task)
     said = text(record.get(chosen["label"]), chosen["label"], at)
-    if said is None or not said.strip():
+    if said is None or not said.strip() or (graded and said in ("-1", "-1.0")):
         rows.drop(NO_ANSWER, who=worker)
         return judged is not None
     if worker:

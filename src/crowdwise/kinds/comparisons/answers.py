@@ -199,7 +199,7 @@ def fits(columns: dict[str, pl.Series]) -> bool:
 
     A column that is called winner leaves no doubt."""
     if "winner" not in columns or columns["winner"].name.strip().lower() == "winner":
-        return "winner" in columns or "chosen" in columns
+        return any(name in columns for name in ("winner", "chosen", "won_left"))
     frame = pl.DataFrame({name: as_text(columns[name]) for name in ("left", "right", "winner")}).drop_nulls().head(5000)
     if not len(frame):
         return False

@@ -9,6 +9,7 @@ from typing import Any
 
 import polars as pl
 
+from ...core.errors import DataError
 from ...core.intake.frames import to_polars
 from ...core.vocabulary import as_series
 
@@ -24,6 +25,8 @@ SIDES = (
 )
 WINNER = ("winner", "label", "preference", "preferred", "outcome", "verdict", "choice", "vote")
 CHOSEN = (("chosen", "rejected"), ("winner", "loser"))
+# The winner as a column each, 1 in one of them and 0 in the others.
+ONE_HOT = {"won_left": "winner_model_a", "won_right": "winner_model_b", "won_tie": "winner_tie"}
 # Columns that make it another kind.
 OTHER = ("head", "anchor", "same", "reference_item")
 CONTEXT = ("prompt", "topic")
@@ -43,6 +46,10 @@ def told_by(header: Sequence[str]) -> Mapping[str, str] | None:
         if one in plain and two in plain and won is not None:
             found = {"left": plain[one], "right": plain[two], "winner": plain[won]}
             break
+        if one in plain and two in plain and {"winner_model_a", "winner_model_b"} <= set(plain):
+            found = {"left": plain[one], "right": plain[two]}
+            found |= {role: plain[name] for role, name in ONE_HOT.items() if name in plain}
+            break
     if found is None:
         for one, two in CHOSEN:
             if one in plain and two in plain:
@@ -61,6 +68,8 @@ def complete(columns: dict[str, Any]) -> tuple[tuple[str, ...], pl.DataFrame | N
     several tasks.
     """
     notes: tuple[str, ...] = ()
+    if "won_left" in columns:
+        columns["winner"] = winner_of(columns)
     if "label" in columns and "left" not in columns and "chosen" not in columns:
         # What an export says of a task with two sides: these are its items, and nobody else's.
         task = as_series(plain_text(columns["task"], "task"), "task").cast(pl.String)
@@ -95,6 +104,24 @@ def complete(columns: dict[str, Any]) -> tuple[tuple[str, ...], pl.DataFrame | N
         table = pl.DataFrame({"task": as_series(columns["task"], "task").cast(pl.String), **context})
         about = table.drop_nulls("task").unique("task", keep="first", maintain_order=True)
     return notes, about, nobody
+
+
+def winner_of(columns: dict[str, Any]) -> pl.Series:
+    """left, right or tie from columns with a 1 in one of them, which are taken out; null where all are empty."""
+    parts = {role: columns.pop(role) for role in ONE_HOT if role in columns}
+    frame = pl.DataFrame(
+        {role: plain_text(values, role).cast(pl.Float64, strict=False) for role, values in parts.items()}
+    )
+    empty = frame.select(pl.all_horizontal(pl.all().is_null())).to_series()
+    one = frame.select((pl.sum_horizontal(pl.all() == 1) == 1) & (pl.sum_horizontal(pl.all().fill_null(0) != 0) == 1))
+    bad = (~(one.to_series() | empty)).to_numpy()
+    if bad.any():
+        row = int(bad.argmax())
+        said = ", ".join(f"{ONE_HOT[role]} {frame[role][row]}" for role in parts)
+        raise DataError(f"row {row + 1}: {said}; of these columns one must be 1 and the others 0")
+    names = {"won_left": "left", "won_right": "right", "won_tie": "tie"}
+    chosen = pl.coalesce(pl.when(pl.col(role) == 1).then(pl.lit(names[role])) for role in parts)
+    return frame.select(chosen.alias("winner"))["winner"]
 
 
 def plain_text(values: Any, name: str) -> pl.Series:

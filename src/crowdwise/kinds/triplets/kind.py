@@ -24,6 +24,8 @@ KIND = Kind(
         "evaluate": "crowdwise.scoring.triplets.evaluate:evaluate",
         "distance": "crowdwise.kinds.triplets.distance:distance",
         "said": "crowdwise.aggregate.triplets.infer:said",
+        "known": "crowdwise.aggregate.triplets.infer:known",
+        "truth": "crowdwise.aggregate.triplets.gold:read_truth",
         "sentences": "crowdwise.scoring.triplets.shown:sentences",
         "worker_rows": "crowdwise.workers.triplets.study:worker_rows",
         "show": "crowdwise.scoring.triplets.shown:show",

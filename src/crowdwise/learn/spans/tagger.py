@@ -36,7 +36,7 @@ class CrowdTagger(DirectEstimator):
     """A net that tags tokens, trained on the spans that a crowd marked.
 
     `net`: "linear", "mlp", any Module with one output a tag (`tags_`), or a function (input shape, tags) -> Module.
-    `method`: "sequence_confusion", a confusion matrix for every worker, "sequence_layer", the Crowd Layer, or
+    `method`: "sequence_layer", the Crowd Layer, "sequence_confusion", a confusion matrix for every worker, or
     "majority_tags", the net alone. Spans count tokens, or characters with `places`; who answered for a sentence has
     said of each of its tokens what it is. Decoding never emits what is no tagging: inside of a span that has not begun.
 
@@ -49,7 +49,7 @@ class CrowdTagger(DirectEstimator):
     ['B-PER', 'I-PER', 'I-PER']
     """
 
-    takes, what, usual = "spans", "tagger", "sequence_confusion"
+    takes, what, usual = "spans", "tagger", "sequence_layer"
 
     def fit(self, X: Any, y: Any, *, tasks: Any = None, places: Any = None) -> Self:
         """Learn from a list X of arrays [token, features] and votes y of spans; X follows `tasks`, by default y.tasks.

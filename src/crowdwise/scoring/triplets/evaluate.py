@@ -11,10 +11,14 @@ import polars as pl
 
 from ...aggregate.comparisons.gold import outcomes
 from ...aggregate.similarities.gold import item_truth
+from ...aggregate.triplets.gold import known_sides
 from ...core.errors import DataError
+from ...core.intake.frames import to_polars
 from ...core.result import Result
 from ...core.vocabulary import lookup, quote
+from ...kinds.triplets.answers import SIDES
 from ...kinds.triplets.estimate import TripletEstimate
+from ..evaluate import ALL_GOLD, among
 from ..scored import Scored, Table
 from ..similarities.asked import judged
 
@@ -88,8 +92,10 @@ def evaluate(
     resamples: int = 0,
     seed: int = 0,
 ) -> TripletEvaluation:
-    """Score a Result, or a table head, left, right, closer, against a number of each item: a mapping, or a table item,
-    score."""
+    """Score a Result, or a table head, left, right, closer, against a number of each item (a mapping, or a table item,
+    score), or against the item that is closer in some tasks (task, label, or head, left, right, closer)."""
+    if isinstance(found, Result) and _of_tasks(truth, found):
+        return _known(found, truth, told, resamples, seed)
     table = item_truth(truth, "score")
     number = table["label"].cast(pl.String).str.strip_chars().cast(pl.Float64, strict=False)
     if number.null_count():
@@ -107,7 +113,9 @@ def evaluate(
     true = np.full(len(own.items), np.nan)
     true[at[there]] = number.to_numpy()[there]
     some = np.flatnonzero(np.isfinite(true))
-    scores = {**_orders(own.place[some], true[some]), "triplets": _triplets(own, true, found.labels_per_task)}
+    gone = among(found.tasks, told)
+    asked = np.where(gone, 0, found.labels_per_task)
+    scores = {**_orders(own.place[some], true[some]), "triplets": _triplets(own, true, asked)}
     intervals: dict[str, tuple[float, float]] = {}
     if resamples and len(some) >= 8:
         rng = np.random.default_rng(seed)
@@ -116,7 +124,44 @@ def evaluate(
         for name in ("kendall", "spearman", "any_axis"):
             wide = 1.96 * float(np.nanstd([each[name] for each in draws]))
             intervals[name] = (max(0.0, scores[name] - wide), min(1.0, scores[name] + wide))
-    return TripletEvaluation(len(some), scores, int((~there).sum()), 0, intervals)
+    return TripletEvaluation(len(some), scores, int((~there).sum()), int(gone.sum()), intervals)
+
+
+def _of_tasks(truth: Any, found: Result) -> bool:
+    """Whether a truth names items that are closer, task by task."""
+    if isinstance(truth, dict):
+        names, values = list(truth), list(truth.values())
+    else:
+        frame = to_polars(truth)
+        if "item" in frame.columns:
+            return False
+        if set(SIDES) <= set(frame.columns) or "closer" in frame.columns:
+            return True
+        if not {"task", "label"} <= set(frame.columns):
+            return False
+        names, values = frame["task"].to_list(), frame["label"].to_list()
+    items = set(map(str, found.estimate.items.to_list()))  # type: ignore[attr-defined]
+    return not any(str(name) in items for name in names) and any(str(value) in items for value in values)
+
+
+def _known(found: Result, truth: Any, told: pl.Series | None, resamples: int, seed: int) -> TripletEvaluation:
+    """The share of known triplets that are told right, those apart that the fit was told."""
+    own = found.estimate
+    assert isinstance(own, TripletEstimate)
+    side = known_sides(truth, found.tasks, (own.head, own.left, own.right), own.items)
+    some = (side >= 0) & (found.labels_per_task > 0)
+    gone = some & among(found.tasks, told)
+    use = some & ~gone
+    if not use.any():
+        raise DataError(ALL_GOLD.format(n=int(gone.sum())) if gone.any() else "no known triplet was asked about here")
+    right = ((own.left_closer > 0.5) == (side == 0))[use]
+    intervals: dict[str, tuple[float, float]] = {}
+    if resamples:
+        draws = np.random.default_rng(seed).integers(0, len(right), (resamples, len(right)))
+        low, high = np.quantile(right[draws].mean(axis=1), [0.025, 0.975])
+        intervals["triplets"] = (float(low), float(high))
+    return TripletEvaluation(len(right), {"triplets": float(right.mean())}, int((side >= 0).sum() - some.sum()),
+                             int(gone.sum()), intervals)  # fmt: skip
 
 
 def _orders(place: F8, true: F8) -> dict[str, float]:

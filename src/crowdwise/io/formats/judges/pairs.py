@@ -33,16 +33,21 @@ def _fastchat(rows: Rows, record: dict[str, Any], at: str) -> None:
     turn = record.get("turn")
     task = f"{pair[0]}{'' if turn in (None, 1) else f' turn {turn}'} / {pair[1]} vs {pair[2]}"
     judge = texts(record["judge"], "judge", at)
+    if "m1_score" in record:  # both answers were graded alone, and who has more won: one verdict, seen in no order
+        own = {"prompt": judge[1]} if len(judge) > 1 else {}
+        said = text(record["g1_winner"], "g1_winner", at)
+        _add(rows, task, judge[0] if judge else None, said, own, when=moment(record.get("tstamp")))
+        return
     for game, order in GAMES.items():
         said = text(record[game], game, at)
-        own: dict[str, Any] = {"order": order} | ({"prompt": judge[1]} if len(judge) > 1 else {})
+        own = {"order": order} | ({"prompt": judge[1]} if len(judge) > 1 else {})
         _add(rows, task, judge[0] if judge else None, said, own, when=moment(record.get("tstamp")))
 
 
 def _alpaca(rows: Rows, record: dict[str, Any], at: str) -> None:
     asked, first, second = (text(record[n], n, at) for n in ("instruction", "generator_1", "generator_2"))
     preference = number(record["preference"])
-    said = None
+    said = TIE if preference == 0 else None  # 0 is how early versions wrote a draw
     if 1 <= preference <= 2:
         said = TIE if preference == 1.5 else "model_1" if preference < 1.5 else "model_2"
     sure = NAN if said in (None, TIE) or preference in (1, 2) else abs(preference - 1.5) + 0.5
