@@ -137,17 +137,19 @@ def evaluate(
     """
     if resamples < 0:
         raise ParameterError(f"resamples must be 0 or more, got {resamples}")
-    if isinstance(found, Result):
-        found = found.for_tasks(task_names(truth))
+    if isinstance(found, Result) and (names := task_names(truth)) is not None:
+        found = found.for_tasks(names)
     told = gold_tasks(found, gold)
     more = {} if order is None else {"order": order}
     return kind_of(found).ask("evaluate", found, truth, told=told, resamples=resamples, seed=seed, **more)
 
 
-def task_names(truth: Any) -> pl.Series:
-    """The tasks that a truth speaks of."""
-    names = truth.keys() if isinstance(truth, Mapping) else to_polars(truth)["task"]
-    return as_series(names, "task")
+def task_names(truth: Any) -> pl.Series | None:
+    """The tasks that a truth speaks of; None where it speaks of items."""
+    if isinstance(truth, Mapping):
+        return as_series(truth.keys(), "task")
+    frame = to_polars(truth)
+    return as_series(frame["task"], "task") if "task" in frame.columns else None
 
 
 def gold_tasks(found: Result | pl.DataFrame, gold: Any = None) -> pl.Series | None:

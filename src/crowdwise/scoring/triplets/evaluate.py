@@ -18,6 +18,7 @@ from ...core.result import Result
 from ...core.vocabulary import lookup, quote
 from ...kinds.triplets.answers import SIDES
 from ...kinds.triplets.estimate import TripletEstimate
+from ...maths.bootstrap import central
 from ..evaluate import ALL_GOLD, among
 from ..scored import Scored, Table
 from ..similarities.asked import judged
@@ -158,8 +159,7 @@ def _known(found: Result, truth: Any, told: pl.Series | None, resamples: int, se
     intervals: dict[str, tuple[float, float]] = {}
     if resamples:
         draws = np.random.default_rng(seed).integers(0, len(right), (resamples, len(right)))
-        low, high = np.quantile(right[draws].mean(axis=1), [0.025, 0.975])
-        intervals["triplets"] = (float(low), float(high))
+        intervals["triplets"] = central(right[draws].mean(axis=1), len(right), 0.95)
     return TripletEvaluation(len(right), {"triplets": float(right.mean())}, int((side >= 0).sum() - some.sum()),
                              int(gone.sum()), intervals)  # fmt: skip
 
