@@ -2,23 +2,28 @@
 
 from __future__ import annotations
 
+import contextlib
 from datetime import UTC, datetime
 from pathlib import Path
 from typing import Any
 
 import sqlalchemy as sa
 
-from ..core.errors import DataError
+from ..core.errors import DataError, unwritable
 from . import auth
 from .acts import manage
 from .config import Config
+from .export import FORMATS, TABLES, table_of, written
 from .intake import read_gold, read_tasks
+from .problems import Problem
 from .project import Project, create, load_tasks
 from .shift import Shift
 from .store import tables as t
-from .store.folder import MEDIA
+from .store.backup import backup
+from .store.folder import MEDIA, Folder
 
-__all__ = ["Config", "Project", "auth", "create", "import_gold", "import_tasks", "token_for", "tokens"]
+__all__ = ["Config", "Folder", "Project", "auth", "backup", "create", "export", "import_gold", "import_tasks",
+           "token_for", "tokens"]  # fmt: skip
 
 
 def import_tasks(project: Project, path: Path) -> dict[str, int]:
@@ -50,6 +55,27 @@ def _number(shift: Shift, answer: Any) -> Any:
         return float(answer)
     except ValueError:
         raise DataError(f"gold {answer[:40]!r} is no number") from None
+
+
+def export(project: Project, to: Path, format: str, *, force: bool = False) -> list[Path]:
+    """All tables of a project as files in a folder."""
+    if format not in FORMATS:
+        raise DataError(f"format must be one of {', '.join(FORMATS)}, got {format!r}")
+    paths = [to / f"{what}.{format}" for what in TABLES]
+    for path in paths:
+        if path.exists() and not force:
+            raise DataError(f"{path} exists already; name another folder, or say --force")
+    frames = {}
+    for what in TABLES:
+        with contextlib.suppress(Problem):  # before the first answer there are no votes
+            frames[what] = table_of(project, what)
+    try:
+        to.mkdir(parents=True, exist_ok=True)
+        for what, frame in frames.items():
+            (to / f"{what}.{format}").write_bytes(written(frame, format))
+    except OSError as error:
+        raise unwritable(to, error) from error
+    return [path for path in paths if path.stem in frames]
 
 
 def token_for(shift: Shift, worker: str | None, scope: str, kind: str, cost: float | None) -> str:

@@ -100,6 +100,33 @@ def import_(
     _fill(folder, tasks, gold)
 
 
+@project.command("export")
+def export(
+    folder: Dir,
+    output: Annotated[
+        Path, typer.Option("-o", "--output", help="A folder for the files.", metavar="OUT", show_default=False)
+    ],
+    format: Annotated[str, typer.Option("--format", help="csv, jsonl or parquet.")] = "csv",
+    force: Annotated[bool, typer.Option("--force", help="Overwrite existing files.")] = False,
+) -> None:
+    """Write events, labels, workers and votes; `crowdwise aggregate OUT/votes.csv` goes on from there."""
+    server = _server()
+    with server.Project(folder) as opened:
+        for path in _tell(lambda: server.export(opened, output, format, force=force)):
+            say(f"written to {path}")
+
+
+@project.command("backup")
+def backup(
+    folder: Dir,
+    output: Annotated[Path, typer.Option("-o", "--output", help="A new folder.", metavar="OUT", show_default=False)],
+) -> None:
+    """Copy a project, also while it is served: a folder that can be served itself (PostgreSQL: a dump)."""
+    server = _server()
+    made = server.backup(server.Folder(folder), output)
+    say(f"written to {made}")
+
+
 @project.command("tokens")
 def tokens(
     folder: Dir,

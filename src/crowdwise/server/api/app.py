@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import time
 from functools import cached_property
+from typing import Any
 
 from fastapi import FastAPI
 
@@ -11,11 +12,13 @@ from ... import __version__
 from ..pages.routes import attach as attach_pages
 from ..project import Project
 from . import annotate, lead, shape, watch
+from .forms import ProblemOut
 from .guard import Guard, Message, Receive, Send
 from .hub import Hub
 from .lane import Lane
 from .who import Rates
 
+API = ("/projects", "/media", "/healthz", "/metrics")
 ABOUT = "Live labelling: tasks out, answers in, each stored before it is acknowledged. Errors are RFC 9457 problems."
 
 
@@ -26,6 +29,14 @@ class App(FastAPI):
         """One request."""
         scope["app"] = self
         await self._front(scope, receive, send)
+
+    def openapi(self) -> dict[str, Any]:
+        """The document; problems are named once, and pages for people are no part of it."""
+        if not self.openapi_schema:
+            found = super().openapi()
+            found.setdefault("components", {}).setdefault("schemas", {})["ProblemOut"] = ProblemOut.model_json_schema()
+            found["paths"] = {path: ways for path, ways in found["paths"].items() if path.startswith(API)}
+        return self.openapi_schema or {}
 
     @cached_property
     def _front(self) -> Guard:

@@ -10,9 +10,8 @@ from fastapi.exceptions import RequestValidationError
 from starlette.exceptions import HTTPException
 
 from ..problems import Problem
-from .forms import ProblemOut
 
-_REFUSED = {"content": {"application/problem+json": {"schema": ProblemOut.model_json_schema()}}}
+_REFUSED = {"content": {"application/problem+json": {"schema": {"$ref": "#/components/schemas/ProblemOut"}}}}
 ERRORS: dict[int | str, dict[str, Any]] = {
     status: {"description": what, **_REFUSED}
     for status, what in {
