@@ -62,7 +62,7 @@ def refusal() -> tuple[str, bool]:
 
 
 def promise() -> tuple[str, bool]:
-    planted, real, *_ = tables("guarantee", "promise")
+    planted, real = tables("guarantee", "promise")[0], tables("guarantee", "crowds")[0]
     judges = tables("guarantee", "judges")[0][1:]
     worst = max(numbers(cells[1])[0] for cells in planted[1:])
     worst_real = max(numbers(cells[2])[0] for cells in [*real[1:], *judges])
@@ -74,7 +74,7 @@ def promise() -> tuple[str, bool]:
 
 
 def accepted() -> tuple[str, bool]:
-    rows = [cells for cells in tables("guarantee", "promise")[1][1:] if cells[0].endswith(", default")]
+    rows = [cells for cells in tables("guarantee", "crowds")[0][1:] if cells[0].endswith(", default")]
     got = {cells[0].split(" ")[0]: numbers(cells[3])[0] for cells in rows}
     bars = {"cifar10n": 0.75, "md_agreement": 0.85, "rte": 0.75, "web": 0.55}
     return ", ".join(f"{name} {got[name]:.3f}" for name in bars), all(got[name] >= b for name, b in bars.items())
@@ -153,8 +153,8 @@ BARS: list[tuple[str, str, str, Callable[[], tuple[str, bool]]]] = [
     ("labels saved", "convabuse 2.9, cifar10n 2.2, md_agreement 1.45, none < 1; coverage ≥ .92", GUARANTEE + "saved`",
      saved),
     ("refusal", "≥ .99 where unsure or balanced, random ≤ .015", GUARANTEE + "refusal`", refusal),
-    ("promise", "broken ≤ .1 and two standard errors", GUARANTEE + "promise judges`", promise),
-    ("accepted, default method", "cifar10n .75, md_agreement .85, rte .75, web .55", GUARANTEE + "promise`", accepted),
+    ("promise", "broken ≤ .1 and two standard errors", GUARANTEE + "promise crowds judges`", promise),
+    ("accepted, default method", "cifar10n .75, md_agreement .85, rte .75, web .55", GUARANTEE + "crowds`", accepted),
     ("label sets", "marginal .89 to .915; worst class ≥ .89", GUARANTEE + "sets`", sets),
     ("dependence, planted", "within .015 and 10 %", JUDGES + "dependence`", dependence),
     ("dependence, real", "n_eff 2.5 ± .1; stack ≥ .86, ahead by ≥ .15", JUDGES + "llmbar bias`", llmbar),

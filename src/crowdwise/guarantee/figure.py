@@ -65,7 +65,8 @@ class Figure:
                 f", the gold alone {short(self.gold_only[0])} [{short(self.gold_only[1])}, {short(self.gold_only[2])}]"
             )
         if self.labels_saved is not None:
-            text += f"; as narrow as {self.labels_saved:.1f} times as many gold labels (R² {short(self.r2 or 0.0)})"
+            known = "" if self.r2 is None else f" (R² {short(self.r2)})"
+            text += f"; as narrow as {self.labels_saved:.1f} times as many gold labels{known}"
         return text
 
 

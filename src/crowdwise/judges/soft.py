@@ -65,8 +65,10 @@ class Soft:
                     for r in self.groups.sort("p").head(12).iter_rows(named=True)]  # fmt: skip
             head = ["group", "raters", "class", "more often by", "p, adjusted"]
             out.append(Table("Groups of raters (raters permuted)", head, told))
-            n = int((self.tasks["p_adjusted"] <= LEVEL).sum())
-            out.append(f"{n} of {len(self.tasks)} tasks divide a group from the others; nobody is wrong on them")
+            n = self.tasks.filter(pl.col("p_adjusted") <= LEVEL)["task"].n_unique()
+            out.append(
+                f"{n} of {self.tasks['task'].n_unique()} tasks divide a group from the others; nobody is wrong on them"
+            )
         return out
 
 

@@ -214,7 +214,7 @@ def _again(given: Taken, path: Path, folder: Path | None, force: bool, json: boo
     old: Certificate = Certificate.load(path)
     found = apply(old, given.result, given.votes)
     _write(found, folder, force, certificate=False)
-    shown(found, folder, json)
+    shown(found, folder, json, old=True)
 
 
 def _write(found: Any, folder: Path | None, force: bool, certificate: bool = True) -> None:

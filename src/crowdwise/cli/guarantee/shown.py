@@ -15,48 +15,54 @@ from .given import Taken
 RUNGS = 10
 
 
-def shown(found: Any, folder: Path | None, json: bool) -> None:
-    """The promise, what was accepted, and the ladder around where the walk ended."""
+def shown(found: Any, folder: Path | None, json: bool, old: bool = False) -> None:
+    """The promise, what was accepted, and the ladder around where the walk ended; of an `old` certificate, whose ladder
+    is that of another batch."""
     certificate = found.certificate
     if json:
         print_json(certificate.to_dict() | {"n_ask": len(found.ask)})
         return
     for note in certificate.notes:
         say("note:", note)
-    n = int((found.accepted["by"] == "verdict").sum()) if len(found.accepted) else 0
-    if not certificate.n_accepted:
-        typer.echo(f"nothing can be accepted: {_why(certificate)}")
-    else:
-        typer.echo(
-            f"{n:,} of {len(found.accepted) + len(found.ask):,} tasks are accepted unseen. {certificate.promise}"
-        )
+    typer.echo(_said(found, old))
+    what = "place" if certificate.surest == "places" else "confidence"
     for part in certificate.parts[:20]:
         title = "" if part.name is None else str(part.name)
-        step = max(len(part.ladder) // RUNGS, 1)
-        keep = [
-            rung for i, rung in enumerate(part.ladder)
-            if i % step == step - 1 or rung.threshold == part.threshold
-        ]  # fmt: skip
-        rows = [
-            [f"{r.threshold:.4f}", f"{r.size:,}", f"{r.wrong} of {r.checked}", f"{100 * r.bound:.1f} %", f"{r.p:.3g}",
-             "accepted" if part.threshold is not None and r.threshold >= part.threshold else ""]
-            for r in keep
-        ]  # fmt: skip
         if len(certificate.parts) <= 3:
-            header = [
-                "place" if certificate.surest == "places" else "confidence",
-                "tasks",
-                "wrong in the gold",
-                "error at most",
-                "p",
-                "",
-            ]
-            print_table(title, header, rows, stderr=False)
+            header = [what, "tasks", "wrong in the gold", "error at most", "p", ""]
+            print_table(f"{title} (as certified)".strip() if old else title, header, _rungs(part), stderr=False)
         else:
             say(f"{title}: {part.accepted:,} accepted")
     say("void if: " + "; ".join(certificate.voids))
     if folder is not None:
         say(f"accepted.csv, ask.csv ({len(found.ask):,} tasks for people) in {folder}")
+
+
+def _said(found: Any, old: bool) -> str:
+    """One sentence about what is accepted."""
+    certificate = found.certificate
+    if not certificate.n_accepted:
+        return f"nothing can be accepted: {_why(certificate)}"
+    n = int((found.accepted["by"] == "verdict").sum()) if len(found.accepted) else 0
+    text = f"{n:,} of {len(found.accepted) + len(found.ask):,} tasks are accepted unseen"
+    if not old:
+        return f"{text}. {certificate.promise}"
+    drift = ", ".join(f"{name} p = {p:.2g}" for name, p in certificate.checks.items())
+    text += f" by the certificate of {certificate.made}; this batch looks like the certified one ({drift})"
+    return f"{text}. It promised: {certificate.promise}"
+
+
+def _rungs(part: Any) -> list[list[str]]:
+    """Some rungs; those above the first that was tested have no test of their own."""
+    step = max(len(part.ladder) // RUNGS, 1)
+    out = []
+    for i, rung in enumerate(part.ladder):
+        if i % step == step - 1 or rung.threshold == part.threshold:
+            taken = part.threshold is not None and rung.threshold >= part.threshold
+            p = "–" if i < part.start else f"{rung.p:.3g}"
+            cells = [f"{rung.threshold:.4f}", f"{rung.size:,}", f"{rung.wrong} of {rung.checked}"]
+            out.append([*cells, f"{100 * rung.bound:.1f} %", p, "accepted" if taken else ""])
+    return out
 
 
 def _why(certificate: Any) -> str:

@@ -10,6 +10,7 @@ from ...io.tables import open_table
 from .. import svg
 from ..page import fragment
 from ..sheet import Section
+from ..text import shown
 
 RUNGS, QUEUE, PARTS = 12, 20, 12
 
@@ -23,7 +24,7 @@ def accepted_section(folder: Path) -> Section:
         table = open_table(folder / "ask.csv")
         frame = table.read(table.header)
         n_queue = len(frame)
-        queue = frame.head(QUEUE).to_dicts()
+        queue = [row | {"sure": _short(row.get("confidence"))} for row in frame.head(QUEUE).to_dicts()]
     body = fragment(
         "guarantee/accepted.html.j2", certificate=certificate, parts=[_part(p) for p in certificate.parts[:PARTS]],
         more=max(len(certificate.parts) - PARTS, 0), queue=queue, n_queue=n_queue,
@@ -44,3 +45,11 @@ def _part(part: Part) -> dict[str, Any]:
         if i % step == step - 1 or rung.threshold == part.threshold
     ]  # fmt: skip
     return {"of": part, "rows": rows, "top": part.top}
+
+
+def _short(value: Any) -> str:
+    """Three digits; what is no number stays as it is."""
+    try:
+        return f"{float(value):.3f}"
+    except (TypeError, ValueError):
+        return shown(value, 8)

@@ -36,7 +36,7 @@ def disagreement_section(votes: Annotations, result: Result) -> tuple[list[Secti
     view = {
         "assumed": _ASSUMED, "scores": plain.scores, "classes": [shown(c, 30) for c in result.classes[:CLASSES]],
         "rows": _divided(result), "judges": plain.scores.judges.sort("log_loss").head(TASKS).to_dicts(),
-        "groups": [_group(column, each) for column, each in groups],
+        "groups": [_group(votes, column, each) for column, each in groups],
     }  # fmt: skip
     body = fragment("judges/disagreement.html.j2", **view)
     tables: Tables = []
@@ -81,13 +81,33 @@ def _divided(result: Result) -> list[dict[str, Any]]:
     ]  # fmt: skip
 
 
-def _group(column: str, found: Soft) -> dict[str, Any]:
+def _group(votes: Annotations, column: str, found: Soft) -> dict[str, Any]:
     assert found.groups is not None
     assert found.tasks is not None
-    rows = found.groups.sort("p").head(TASKS).to_dicts()
-    shown_rows = [row | {"group": shown(row["group"], 60), "class": shown(row["class"], 40)} for row in rows]
-    split = found.tasks.filter(pl.col("p_adjusted") <= LEVEL)
+    shares = _shares(votes, column)
+    rows = found.groups.sort("group", "class").head(4 * TASKS).to_dicts()
+    shown_rows = []
+    for row in rows:
+        share = shares.get((row["group"], row["class"]))  # of a mean there is none
+        bar = "" if share is None else svg.interval(share, 0.0, share)
+        names = {"group": shown(row["group"], 60), "class": shown(row["class"], 40)}
+        shown_rows.append(row | names | {"share": share, "bar": bar})
+    split = found.tasks.filter(pl.col("p_adjusted") <= LEVEL)["task"].unique()
     return {
-        "column": shown(column, 60), "rows": shown_rows, "divide": len(split), "tasks": len(found.tasks),
+        "column": shown(column, 60), "rows": shown_rows, "divide": len(split),
+        "tasks": found.tasks["task"].n_unique(),
         "level": LEVEL,
     }  # fmt: skip
+
+
+def _shares(votes: Annotations, column: str) -> dict[tuple[str, str], float]:
+    """How often each group says each class."""
+    names = column_by(votes.about_workers, column, votes.workers)
+    assert names is not None
+    rows = pl.DataFrame({
+        "group": names.cast(pl.String).gather(votes.worker), "class": votes.classes.cast(pl.String).gather(votes.label),
+    }).drop_nulls()  # fmt: skip
+    counted = (
+        rows.group_by("group", "class").len().with_columns(share=pl.col("len") / pl.col("len").sum().over("group"))
+    )
+    return {(group, each): share for group, each, share in counted.select("group", "class", "share").iter_rows()}
