@@ -60,13 +60,13 @@ class Site:
 
 
 @contextlib.contextmanager
-def served(folder, tasks, *, token_rate=1000.0, **config):
+def served(folder, tasks, *, token_rate=1000.0, insecure_local=False, **config):
     """A Site over these tasks ({"id", "payload", "gold"?}) until the block ends."""
     given = {"question": "What is it?", "classes": ("cat", "dog", "bird"), **config}
     admin = create(folder, Config(**given))
     with Project(folder, serve=True) as project:
         load_tasks(project, tasks)
-        app = make_app(project, rate=token_rate, burst=token_rate)
+        app = make_app(project, rate=token_rate, burst=token_rate, insecure_local=insecure_local)
         # A few seconds are enough for the connections of browsers that are gone.
         server = uvicorn.Server(
             uvicorn.Config(app, port=0, log_level="error", lifespan="on", timeout_graceful_shutdown=1)

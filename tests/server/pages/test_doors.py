@@ -118,3 +118,21 @@ def test_pages_have_strict_headers_and_styles_are_kept(site):
         assert other.get("/static/x/none.js").status_code == 404
         assert other.get("/nowhere").headers["content-type"].startswith("text/html")
         assert other.get("/projects/main/none", headers={"Accept": "application/json"}).status_code in (401, 404)
+
+
+def test_without_tokens_only_this_machine_gets_in(site):
+    """--insecure-local: neither another site's form nor a name that another site lets point here is an admin."""
+    here = site(texts(3), insecure_local=True)
+    with httpx.Client(base_url=here.url) as local:
+        assert local.get("/projects/main/status").status_code == 200
+        assert local.get("/p/main/lead", headers=HTML).status_code == 200
+        assert local.post("/projects/main/workers", json={"name": "Ann"}).status_code == 201
+        assert local.get("/projects/main/status", headers={"Host": "evil.test"}).status_code == 401
+        assert local.get("/p/main/lead", headers=HTML | {"Host": "evil.test"}).status_code == 303
+        for elsewhere in ({"Sec-Fetch-Site": "cross-site"}, {"Origin": "https://evil.test"}, {"Origin": "null"}):
+            assert local.post("/projects/main/workers/Ann/resume", headers=elsewhere).status_code == 401
+        form = {"csrf": csrf(local.get("/p/main/lead", headers=HTML).text), "action": "pause", "worker": "Ann"}
+        assert local.post("/p/main/lead", data=form, headers={"Sec-Fetch-Site": "cross-site"}).status_code == 403
+        assert here.events("pause") == 0
+        assert local.post("/p/main/lead", data=form).status_code == 303
+        assert here.events("pause") == 1

@@ -73,6 +73,8 @@ def test_the_lead_watches_pauses_and_exports(site, visit):
     rows = list(csv.DictReader(waiting.value.path().read_text(encoding="utf-8").splitlines()))
     assert len(rows) == 49
     assert {each["worker"] for each in rows} == set(workers)
+    page.get_by_role("link", name="The full report").click()
+    page.locator("#verdict").wait_for()
     assert watch.complaints == []
     assert watch.strangers == []
 

@@ -20,6 +20,7 @@ if TYPE_CHECKING:
 COOKIE = "crowdwise"
 SAFE = ("GET", "HEAD", "OPTIONS")
 LONGEST = 200
+LOOPBACK = ("127.0.0.1", "::1", "localhost")
 LOCAL = Principal("local", "admin", None)
 
 
@@ -63,9 +64,19 @@ async def who(request: Request) -> Principal | None:
         found = project.door.remembered(secret) or await run_in_threadpool(project.door.look, secret)
         if found is not None and cookie:
             found = replace(found, cookie=True, csrf=csrf_of(secret))
-    if found is None and not secret and request.app.state.insecure_local:
+    if found is None and not secret and request.app.state.insecure_local and _from_here(request):
         return LOCAL
     return found
+
+
+def _from_here(request: Request) -> bool:
+    """Whether a request without a token is this machine's own: a site on the internet can make a browser send requests
+    to 127.0.0.1, under that name or under one of its own that it lets point there."""
+    if request.url.hostname not in LOOPBACK:
+        return False
+    site, origin = request.headers.get("sec-fetch-site", "none"), request.headers.get("origin", "")
+    own = not origin or origin.rstrip("/") == str(request.base_url).rstrip("/")
+    return request.method in SAFE or (site in ("same-origin", "none") and own)
 
 
 def needs(scope: str) -> Callable[[Request], Awaitable[Principal]]:
