@@ -107,11 +107,14 @@ def test_every_command_stands_in_the_synopsis_with_options_that_it_has():
     block = re.search(
         r"^```\n(crowdwise demo.*?)^```", (ROOT / "docs" / "cli.md").read_text(encoding="utf-8"), re.S | re.M
     )
-    entries = dict(re.findall(r"^crowdwise (\w+)((?:.*\n)(?: .*\n)*)", block.group(1), re.M))
+    entries: dict[str, str] = {}
+    for name, entry in re.findall(r"^crowdwise (\w+)((?:.*\n)(?: .*\n)*)", block.group(1), re.M):
+        entries[name] = entries.get(name, "") + entry  # commands of a group have an entry each
     commands = get_command(app).commands
     assert set(entries) == set(commands)
     for name, entry in entries.items():
-        has = {option for parameter in commands[name].params for option in parameter.opts}
+        members = [commands[name], *getattr(commands[name], "commands", {}).values()]
+        has = {option for each in members for parameter in each.params for option in parameter.opts}
         assert set(re.findall(r"(?<!\w)--?[a-z][a-z-]*", entry)) <= has, name
     assert "flags with evidence" in entries["workers"]
     assert "HTML page" in entries["report"]
