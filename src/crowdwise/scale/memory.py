@@ -14,8 +14,9 @@ from ..maths.kernels import n_threads
 from .files import File
 from .plan import Plan
 
-# Bytes that a row takes while a file is read and fitted in memory, and that a row takes as text on average.
-PER_ROW, PER_LINE = 120, 24
+# Bytes that a row takes while a file is read and fitted in memory; that a line takes on average, and how many times
+# smaller it is packed.
+PER_ROW, PER_LINE, PACKED = 120, 24, 8
 # Tables of all confusion matrices that a fit holds beside those of its threads and of the tree of sums.
 TABLES, PER_THREAD = 5, 3
 
@@ -58,8 +59,11 @@ def rows_of(file: File) -> int:
             return int(pl.scan_parquet(file.name, glob=False).select(pl.len()).collect().item())
         except FAULTS:
             return 0  # reading it will say what is wrong
-    packed = 8 if file.name.endswith((".gz", ".zst")) else 1
-    return file.size * packed // PER_LINE
+    if file.name.endswith((".gz", ".zst")):
+        return file.size * PACKED // PER_LINE
+    with open(file.name, "rb") as lines:
+        some = lines.read(1 << 16)
+    return file.size * max(some.count(b"\n"), 1) // max(len(some), 1)
 
 
 def too_large(files: list[File]) -> str | None:

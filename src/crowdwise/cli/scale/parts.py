@@ -2,11 +2,11 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
-from contextlib import contextmanager
+import shutil
+from contextlib import nullcontext
 from dataclasses import dataclass
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated, Any
+from typing import Annotated, Any
 
 import typer
 
@@ -14,9 +14,6 @@ from ...core.errors import ParameterError
 from ..terminal import print_json, print_table, say, tell_ledger
 from ..vote_options import Asked, parse_order
 from .progress import going
-
-if TYPE_CHECKING:
-    from ...engine.drivers import Hire
 
 OutOfCore = Annotated[
     bool,
@@ -86,6 +83,7 @@ def aggregate_parts(
     json: bool,
 ) -> None:
     """Plan the votes, fit the method and write the run folder."""
+    from ...engine.cluster import hired
     from ...io.beside import refuse_to_overwrite
     from ...scale.fitting import Told, check_method, fit_plan, work_place
     from ...scale.output import NAMES
@@ -96,16 +94,13 @@ def aggregate_parts(
     refuse_to_overwrite(output, NAMES, force)
     check_method(method.name)
     place = work_place(output, far.work_dir)
-    with going() as tell:
+    with going() as tell, nullcontext() if far.dask is None else hired(far.dask) as hire:
         found = plan(votes, place, wish_of(asked, far, gold), tell.planning)
         tell_ledger(found.ledger)
         say(f"{found.n_rows:,} annotations of {found.n_tasks:,} tasks in {len(found.parts)} parts")
         told = Told(say, tell.planning, tell.fitting(found.n_rows))
-        with hired(far.dask) as hire:
-            facts = fit_plan(found, method, output, gold=gold, prior=prior, hire=hire, force=force, told=told)
+        facts = fit_plan(found, method, output, gold=gold, prior=prior, hire=hire, force=force, told=told)
     if far.work_dir is None:
-        import shutil
-
         shutil.rmtree(place, ignore_errors=True)
     _tell(found, output, facts, json)
 
@@ -138,18 +133,6 @@ def wish_of(asked: Asked, far: Far, gold: Any) -> Any:
         () if gold is None else tuple(gold["label"].unique().sort().to_list()),
         far.grouped,
     )
-
-
-@contextmanager
-def hired(dask: str | None) -> Iterator[Hire | None]:
-    """Whoever is to work on the parts; None: threads of this process."""
-    if dask is None:
-        yield None
-        return
-    from ...core.kind import resolve
-
-    with resolve("crowdwise.engine.cluster:hired")(dask) as hire:
-        yield hire
 
 
 def _tell(plan: Any, output: Path, facts: dict[str, Any], json: bool) -> None:
