@@ -13,6 +13,8 @@ import numpy as np
 import polars as pl
 
 ROUNDS, WORKERS, CLASSES = 10, 100_000, 5
+# Smaller crowds have fewer workers, 500 labels each.
+EACH = 500
 BLOCK = 2_000_000
 _FIRST, _SECOND = np.uint64(0xBF58476D1CE4E5B9), np.uint64(0x94D049BB133111EB)
 
@@ -30,9 +32,9 @@ def truth_of(task: np.ndarray) -> np.ndarray:
     return (mixed(task.astype(np.uint64) ^ np.uint64(1 << 60)) % np.uint64(CLASSES)).astype(np.int64)
 
 
-def rows(tasks: np.ndarray, turn: int, seed: int) -> tuple[np.ndarray, np.ndarray]:
+def rows(tasks: np.ndarray, turn: int, seed: int, workers: int) -> tuple[np.ndarray, np.ndarray]:
     """Worker and label of each of these tasks in a round; the ten workers of a task are ten."""
-    worker = ((mixed(tasks.astype(np.uint64)) + np.uint64(7919 * turn)) % np.uint64(WORKERS)).astype(np.int64)
+    worker = ((mixed(tasks.astype(np.uint64)) + np.uint64(7919 * turn)) % np.uint64(workers)).astype(np.int64)
     skill = 0.5 + 0.45 * (mixed(worker.astype(np.uint64) ^ np.uint64(1 << 61)) % np.uint64(1000)) / 1000
     rng = np.random.default_rng([seed, turn, int(tasks[0])])
     right = rng.random(len(tasks)) < skill
@@ -52,7 +54,7 @@ def write(folder: Path, labels: int, seed: int = 0) -> str:
         for turn in range(ROUNDS):
             for lo in range(0, n, BLOCK):
                 tasks = np.random.default_rng([seed, turn, lo]).permutation(np.arange(lo, min(lo + BLOCK, n)))
-                worker, label = rows(tasks, turn, seed)
+                worker, label = rows(tasks, turn, seed, min(WORKERS, max(labels // EACH, 200)))
                 pl.DataFrame(
                     {
                         "task": "t" + pl.Series(tasks).cast(pl.String),

@@ -94,7 +94,6 @@ def passes(work: str, few: int, many: int, where: str) -> dict[str, Any]:
     """Seconds a pass: the difference of two run lengths, in parts on disk or in memory, the best of three."""
     from crowdwise.aggregate.base import Run
     from crowdwise.aggregate.registry import method
-    from crowdwise.scale.fitting import surveyed
     from crowdwise.scale.gather import in_memory
     from crowdwise.scale.plan import Plan
 
@@ -105,7 +104,7 @@ def passes(work: str, few: int, many: int, where: str) -> dict[str, Any]:
         def fit(n: int) -> None:
             method("dawid_skene", max_iter=n, tol=0.0).solve(votes, None, Run())
     else:
-        fit = partial(_learn, found, surveyed(found, None))
+        fit = partial(_learn, found)
     fit(few)
     times: dict[int, list[float]] = {few: [], many: []}
     for _ in range(3):
@@ -116,7 +115,7 @@ def passes(work: str, few: int, many: int, where: str) -> dict[str, Any]:
     return {"pass": (min(times[many]) - min(times[few])) / (many - few), "rows": found.n_rows}
 
 
-def _learn(found: Any, seen: Any, n: int) -> None:
+def _learn(found: Any, n: int) -> None:
     """The loop alone: no skills, no writing."""
     from crowdwise.aggregate.base import Run
     from crowdwise.aggregate.registry import method
@@ -126,7 +125,86 @@ def _learn(found: Any, seen: Any, n: int) -> None:
 
     data = Spread.over(found.source, partial(Threads, threads=n_threads()), single_label=False, told=False)
     method("dawid_skene", max_iter=n, tol=0.0).learn(data, Run())
-    _ = seen
+
+
+def same(pattern: str, work: str) -> dict[str, Any]:
+    """Whether any number of jobs gives the same bits, and the distance to the fit in memory."""
+    import numpy as np
+    import polars as pl
+
+    from crowdwise.aggregate.registry import method
+    from crowdwise.engine.drivers import InProcess, Threads
+    from crowdwise.scale.fitting import in_parts
+    from crowdwise.scale.gather import in_memory
+    from crowdwise.scale.planning import plan
+
+    found, chosen = plan(pattern, work), method("dawid_skene", tol=1e-6)
+    votes = in_memory(found)
+    whole = chosen.fit(votes)
+    digests, gap, other = set(), 0.0, 0
+    for hire in (InProcess, *(partial(Threads, threads=2, jobs=n) for n in (1, 2, 7, 64))):
+        fit = in_parts(found, chosen, hire=hire)
+        table = pl.concat([part.to_table() for part in fit.parts()])
+        digests.add((table.hash_rows().sum(), fit.picture.skill.tobytes(), fit.picture.confusion.tobytes()))
+        if gap == 0.0:
+            table = table.sort("task")
+            own = table.select(f"p_{name}" for name in votes.classes).to_numpy()
+            gap = float(np.abs(own - whole.posterior).max())
+            other = int((table["label"] != whole.to_table()["label"]).sum())
+    return {"rows": found.n_rows, "passes": whole.n_iter, "digests": len(digests), "gap": gap, "labels_differ": other}
+
+
+def constants(pattern: str, work: str) -> dict[str, Any]:
+    """c1: seconds a label and class in a pass; c2: a cell of a table added; c3: a label planned; latency of a job."""
+    import numpy as np
+
+    from crowdwise.aggregate.base import Run
+    from crowdwise.aggregate.registry import method
+    from crowdwise.aggregate.spread import Spread
+    from crowdwise.engine.drivers import InProcess
+    from crowdwise.maths.kernels import Stats
+
+    shutil.rmtree(work, ignore_errors=True)
+    spent = planned(pattern, work)
+    from crowdwise.scale.plan import Plan
+
+    found = Plan.load(Path(work))
+    m, k, n = len(found.workers), len(found.classes), found.n_rows
+    cells = 100_000  # workers: larger than any cache
+    a, b = (Stats(np.random.default_rng(i).random((cells, k, k)), np.ones(k)) for i in range(2))
+    adds = []
+    for _ in range(5):
+        begin = time.perf_counter()
+        a = a + b
+        adds.append(time.perf_counter() - begin)
+    data = Spread.over(found.source, InProcess, single_label=False, told=False)
+
+    def learn(passes: int) -> float:
+        begin = time.process_time()
+        method("dawid_skene", max_iter=passes, tol=0.0).learn(data, Run())
+        return time.process_time() - begin
+
+    learn(1)
+    each = (min(learn(5) for _ in range(2)) - min(learn(1) for _ in range(2))) / 4
+    begin = time.perf_counter()
+    for number in range(len(found.parts)):
+        found.source.part(number)
+    latency = (time.perf_counter() - begin) / len(found.parts)
+    adding = min(adds) * m / cells * (len(found.parts) - 1)
+    return {
+        "rows": n,
+        "c1": max(each - adding, 0.0) / (n * k),
+        "c2": min(adds) / (cells * k * k),
+        "c3": spent["wall"] / n,
+        "latency": latency,
+        "bytes_a_label": spent["bytes"] / n,
+        "pass": each,
+    }
+
+
+def cores() -> list[int]:
+    """The cores that this process may use."""
+    return sorted(os.sched_getaffinity(0))
 
 
 def size_of(folder: str) -> int:
@@ -134,7 +212,7 @@ def size_of(folder: str) -> int:
     return sum(path.stat().st_size for path in Path(folder).rglob("*") if path.is_file())
 
 
-JOBS = {job.__name__: job for job in (planned, sorted_by_polars, whole, passes)}
+JOBS = {job.__name__: job for job in (planned, sorted_by_polars, whole, passes, same, constants)}
 
 
 def main() -> None:

@@ -21,6 +21,7 @@ _HOMES = {
     "Annotations": "kinds.classes.annotations",
     "Votes": "core.votes",
     "Run": "io.run_folder",
+    "fit_files": "scale.fitting",
     "number_votes": "kinds.numbers.votes",
     "box_votes": "kinds.boxes.answers",
     "similarity_votes": "kinds.similarities.answers",
@@ -220,6 +221,7 @@ if TYPE_CHECKING:
     from .kinds.spans.votes import span_votes
     from .kinds.texts.votes import text_votes
     from .kinds.triplets.answers import triplet_votes
+    from .scale.fitting import fit_files
     from .scoring import tasks
     from .scoring.calibrate import calibrate
     from .scoring.compare import Comparison, compare
