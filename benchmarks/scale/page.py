@@ -10,7 +10,7 @@ from ..markdown import figures, table
 HEAD = """# More votes than memory
 `python -m benchmarks.scale` measures and writes this page ({machine}). The crowd is planted and generated in pieces:
 ten labels a task, 100,000 workers, 5 classes, ids as text, the labels of a task in ten different files. How to use it
-all is in [scale](../scale.md); what Dask does is on [its own page](cluster.md).
+all is in [scale](../scale.md).
 """
 MACHINES, CORES, SIZES = (1, 8, 64), 16, (10**8, 10**9, 10**10)
 
