@@ -141,8 +141,12 @@ def subjective() -> tuple[str, bool]:
 
 def speed() -> tuple[str, bool]:
     ours = {cells[0]: float(cells[1]) for cells in tables("guarantee", "speed")[0][1:]}
-    stack = float(row(tables("judges", "speed")[0], "stack")[1])
-    text = f"accept {ours['accept, error 5 %']:.2f} s, estimate {ours['estimate a share']:.3f} s, stack {stack:.2f} s"
+    judges = tables("judges", "speed")[0]
+    million = "a million verdicts, 1,000 gold: "
+    names = ("stack", million + "judge_stack", million + "cw.judges")
+    stack, *verdicts = (float(row(judges, name)[1]) for name in names)
+    text = f"accept {ours['accept, error 5 %']:.2f} s, estimate {ours['estimate a share']:.3f} s, stack {stack:.2f} s; "
+    text += f"a million verdicts: judge_stack {verdicts[0]:.1f} s, cw.judges {verdicts[1]:.1f} s"
     return text, ours["accept, error 5 %"] <= 1 and ours["estimate a share"] <= 0.1 and stack <= 1
 
 

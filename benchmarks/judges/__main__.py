@@ -126,7 +126,9 @@ def money_section() -> str:
 
 
 def speed_section() -> str:
-    return "Seconds on one core.\n\n" + figures(["what", "seconds"], others.speed_rows())
+    return "CPU seconds; a million verdicts are those of ten judges on 100,000 tasks.\n\n" + figures(
+        ["what", "seconds"], others.speed_rows()
+    )
 
 
 SECTIONS = {
