@@ -31,10 +31,10 @@ def routes(app):
 
 def needed(method, path):
     short = path.removeprefix("/projects/{p}")
-    if short in ("/next", "/labels", "/labels/bulk", "/skips", "/undo") or path.startswith("/media"):
+    if short in ("/next", "/labels", "/labels/bulk", "/skips", "/undo"):
         return "annotate"
     if method == "GET":
-        return "any" if short == "" else "read"
+        return "any" if short == "" or path.startswith("/media") else "read"
     return "admin"
 
 

@@ -6,6 +6,8 @@ import re
 
 import httpx
 
+from crowdwise.server import auth
+
 from .site import texts
 
 HTML = {"Accept": "text/html"}
@@ -136,3 +138,22 @@ def test_without_tokens_only_this_machine_gets_in(site):
         assert here.events("pause") == 0
         assert local.post("/p/main/lead", data=form).status_code == 303
         assert here.events("pause") == 1
+
+
+def test_who_may_only_read_sees_everything_and_no_forms(site):
+    here = site(texts(3))
+    here.worker("Ann")
+    (here.project.folder.path / "media" / "a.png").write_bytes(b"a picture")
+    token = here.project.desk.do(lambda shift: auth.issue(shift, "read"))[1]
+    with browser(here, cookies={"crowdwise": token}) as reader:
+        page = reader.get("/p/main/lead").text
+        assert "Ann" in page
+        assert "votes as csv" in page
+        assert page.count("<form") == 1  # log out
+        assert reader.get("/media/a.png").content == b"a picture"
+        form = {"csrf": csrf(page), "action": "pause", "worker": "Ann"}
+        assert reader.post("/p/main/lead", data=form).status_code == 403
+        assert reader.get("/p/main/annotate").status_code == 403
+    with browser(here) as stranger:
+        assert stranger.get("/media/a.png").status_code == 401
+    assert here.events("pause") == 0

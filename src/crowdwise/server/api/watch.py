@@ -16,7 +16,7 @@ from ..problems import Problem
 from ..store.folder import MEDIA
 from .annotate import Here
 from .shape import ERRORS, as_json
-from .who import needs
+from .who import anybody, needs
 
 router = APIRouter(tags=["watch"])
 Reader = Annotated[Principal, Depends(needs("read"))]
@@ -107,7 +107,7 @@ IMAGES = {".png": "image/png", ".jpg": "image/jpeg", ".jpeg": "image/jpeg", ".gi
 async def media(
     request: Request,
     name: Annotated[str, Path(max_length=200)],
-    _: Annotated[Principal, Depends(needs("annotate"))],
+    _: Annotated[Principal, Depends(anybody)],
 ) -> Response:
     """A picture of a task."""
     folder = request.app.state.project.folder.path / MEDIA

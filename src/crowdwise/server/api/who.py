@@ -100,6 +100,12 @@ def needs(scope: str) -> Callable[[Request], Awaitable[Principal]]:
     return known
 
 
+async def anybody(request: Request) -> Principal:
+    """A dependency: whoever is known, whatever they may."""
+    found = await who(request)
+    return await needs("annotate" if found is None or found.may("annotate") else "read")(request)
+
+
 def check_csrf(found: Principal, given: str) -> None:
     """A form or script of another site cannot know this."""
     if not hmac.compare_digest(found.csrf.encode(), given.encode("utf-8", "replace")):

@@ -67,16 +67,16 @@ async def _page(
     refresh: int = 0,
 ) -> Response:  # fmt: skip
     api = Api.of(request)
-    me, about = await visitor(request), await api.get(f"/projects/{project}")
+    about = await api.get(f"/projects/{project}")
     parts = await _parts(api, request, project)
     return page(
-        "lead.html.j2", status, me=me, about=about, told=told, wrong=wrong, invite=invite, refresh=refresh,
+        "lead.html.j2", status, about=about, told=told, wrong=wrong, invite=invite, refresh=refresh,
         kinds=("csv", "jsonl", "parquet"), tables=("labels", "workers", "votes", "events"), **parts,
     )  # fmt: skip
 
 
 async def _parts(api: Api, request: Request, project: str) -> dict[str, Any]:
-    where = f"/projects/{project}"
+    where, me = f"/projects/{project}", await visitor(request)
     status, workers, tasks = await asyncio.gather(
         api.get(f"{where}/status"), api.get(f"{where}/workers"),
         api.get(f"{where}/tasks", order="contested", limit=CONTESTED),
@@ -85,6 +85,8 @@ async def _parts(api: Api, request: Request, project: str) -> dict[str, Any]:
     whole = await asyncio.gather(*(api.get(f"{where}/tasks/{name}") for name in names))
     return {
         "project": project,
+        "me": me,
+        "admin": "admin" in me.scopes,
         "csrf": forms.form_token(request),
         "now": lead_view.counts(status),
         "workers": lead_view.workers(workers["workers"]),
