@@ -52,14 +52,14 @@ def report(
 
     refuse(output, force)
     grades = parse_grades(level, asked.order)
-    known = asked.truth(truth, truth_columns)
     if is_run(votes, asked):
         folder = Path(votes)
         answers, result, history = from_folder(folder, grades)
-        blind, judge = None, known if known is not None else asked.truth(gold, gold_columns)
+        known = asked.truth(truth, truth_columns, answers.kind)
+        blind, judge = None, known if known is not None else asked.truth(gold, gold_columns, answers.kind)
     else:
-        answers, result, blind, helped = from_file(
-            votes, method, param, (gold, gold_columns), known, asked, seed, grades
+        answers, result, blind, helped, known = from_file(
+            votes, method, param, (gold, gold_columns), (truth, truth_columns), asked, seed, grades
         )
         folder, history, judge = None, None, helped if known is None else known
     head = title or (Path(votes).resolve().name if votes != "-" else "")
@@ -86,21 +86,23 @@ def from_file(
     method: str | None,
     param: list[str] | None,
     gold: tuple[Path | None, str | None],
-    truth: Any,
+    true: tuple[Path | None, str | None],
     asked: Asked,
     seed: int,
     grades: dict[str, Any],
-) -> tuple[Votes[Any], Result, Result | None, Any]:
-    """Votes of a file, the method's result, its result without the gold answers where there are some, and these."""
+) -> tuple[Votes[Any], Result, Result | None, Any, Any]:
+    """Votes of a file, the method's result, its result without the gold answers where there are some, these, and the
+    truth."""
     from ..audit.blind import blind_fit
 
     checked_method(method)
     answers, known = load(votes, asked, *gold, method)
     chosen = chosen_method(method, answers, seed, param)
+    truth = asked.truth(*true, answers.kind)
     if truth is not None:
         answers = with_classes_of(answers, truth)
     tell_ledger(answers.ledger)
     with progress(chosen.name) as callback, naming(votes, gold[0]):
         checked_grades(answers, grades)
         result, blind = blind_fit(chosen, answers, known, callback=callback)
-    return answers, result, blind, known
+    return answers, result, blind, known, truth

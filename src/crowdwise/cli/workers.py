@@ -101,7 +101,7 @@ def obtain(
             say(f"note: {said}")
         answers = run.need_votes(votes)
         checked_grades(answers, grades)
-        return answers, run.result, asked.truth(*gold)
+        return answers, run.result, asked.truth(*gold, answers.kind)
     checked_method(method)
     answers, known = load(votes, asked, *gold, method)
     chosen = chosen_method(method, answers, seed, param)

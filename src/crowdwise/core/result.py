@@ -103,7 +103,8 @@ class Result(Course):
     @property
     def plot(self) -> Any:
         """Plots on matplotlib. Of classes `.workers()`, `.confusion(worker)`, `.calibration(truth)`, `.contested()`; of
-        numbers `.workers()`, `.estimates(truth)`."""
+        numbers `.workers()`, `.estimates(truth)`; of orders `.leaderboard()`, of triplets `.map()`, of same or
+        different `.clusters()`, of spans `.tags()`, of boxes and outlines `.picture(task)`; of all `.workers()`."""
         return self.kind.door("plots")(self)
 
     @property

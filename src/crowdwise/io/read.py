@@ -12,7 +12,7 @@ import polars as pl
 from ..core import kind as kinds
 from ..core.errors import DataError, LedgerWarning
 from ..core.intake.column import UnknownClasses
-from ..core.intake.columns import TRUTH, TRUTH_OPTION
+from ..core.intake.columns import ALSO_KNOWN_AS, KNOWN_AS, TRUTH, TRUTH_KNOWN_AS, TRUTH_OPTION
 from ..core.intake.missing import asking, reads_like_missing
 from ..core.intake.repeats import Duplicates
 from ..core.vocabulary import as_series, quote
@@ -91,6 +91,44 @@ def _of_a_kind(table: Table) -> pl.DataFrame | None:
     return None
 
 
+def read_number_truth(path: str | Path, *, missing: Sequence[str] = ()) -> pl.DataFrame:
+    """Known numbers: a table task, value_<part>... as text where answers have several parts, else as `read_truth`."""
+    source, where = open_source(path)
+    if detect(source, where, str(path))[0] is not None:
+        return read_truth(path, missing=missing)
+    table = table_of(source, where, "csv" if str(path) == "-" else format_of(Path(path)))
+    parts = [name for name in table.header if name.startswith("value_")]
+    if not parts:
+        return read_truth(path, missing=missing)
+    chosen, _ = choose_columns(table, None, ("task",), TRUTH_OPTION)
+    frame = table.read([chosen["task"], *parts]).rename({chosen["task"]: "task"})
+    frame = frame.select(as_series(frame[name], name).cast(pl.String).str.strip_chars() for name in frame.columns)
+    nothing = ["", *(str(value).strip() for value in missing)]
+    full = frame.filter(pl.all_horizontal((~pl.all().is_in(nothing)).fill_null(False)))
+    if not len(full):
+        raise DataError(f"{table.where} has no rows with a task and all its numbers; is it the right file?")
+    if len(full) < len(frame):
+        warnings.warn(
+            f"{table.where}: {len(frame) - len(full)} rows without a task or a number are left out",
+            LedgerWarning,
+            stacklevel=2,
+        )
+    return full
+
+
+def _only_column(header: Sequence[str]) -> dict[str, str] | None:
+    """Where nothing is called a label: the column that a kind of one column knows as its answer (a transcript)."""
+    plain = {name.strip().lower().replace(" ", "_") for name in header}
+    if plain & {*KNOWN_AS["label"].split(), *ALSO_KNOWN_AS["label"].split(), *TRUTH_KNOWN_AS.split()}:
+        return None
+    for name in kinds.names():
+        kind = kinds.get(name)
+        told = kind.told_by(header) if kind.told_by is not None and len(kind.columns) == 1 else None
+        if told is not None and len(told) == 1:
+            return {"label": next(iter(told.values()))}
+    return None
+
+
 def read_truth(
     path: str | Path,
     *,
@@ -113,6 +151,8 @@ def read_truth(
     own = None if columns else kind_of_header(table.header)
     if own is not None and len(own.columns) == 1:
         columns = {"label": next(iter(own.columns))}
+    elif not columns:
+        columns = _only_column(table.header)
     try:
         frame = _of_a_kind(table) if not columns else None
         if frame is None:

@@ -94,7 +94,8 @@ class Held:
                 raise ValueError(f"{name} holds numbers that are negative or none at all")
             elif what == "shares" and np.abs(values.sum(axis=-1, dtype=np.float64) - 1).max() > 1e-5:
                 raise ValueError(f"{name} has rows that do not sum to one")
-        if sizes["n"] and not sizes.get("k", 1):
+        shared = any("k" in shape and what == "shares" for shape, _, what in self.arrays.values())
+        if shared and sizes["n"] and not sizes.get("k", 1):  # sets may all be empty
             raise ValueError("there are tasks but no classes")
 
     def as_table_says(self, name: str, values: npt.NDArray[Any]) -> npt.NDArray[Any]:

@@ -45,11 +45,20 @@ def outcomes(labels: pl.Series, left: pl.Series, right: pl.Series) -> npt.NDArra
     return np.where(is_left, 0, np.where(is_right, 1, by_word)).astype(np.int8)
 
 
+def refuse_items(table: pl.DataFrame, tasks: pl.Series, items: pl.Series, wanted: str) -> None:
+    """One line where gold speaks of items, of which nothing can be held to."""
+    names = table["task"].cast(pl.String)
+    of_items = names.is_in(items.cast(pl.String).implode()) & ~names.is_in(tasks.cast(pl.String).implode())
+    if len(names) and bool(of_items.all()):
+        raise DataError(f"gold names items ({quote(table['task'])}); here gold is {wanted}. evaluate takes items")
+
+
 def pair_gold(gold: Any, votes: Votes[Comparisons]) -> PairGold | None:
     """The known outcomes; tasks that nobody answered are left out with a warning."""
     if gold is None:
         return None
     table = truth_table(gold, like=("winner",))
+    refuse_items(table, votes.tasks, votes.answers.items, "known pairs: left, right, winner")
     task, known = place_gold(table, votes.tasks)
     left, right = sides_of_tasks(votes)
     rows = np.flatnonzero(known)

@@ -15,6 +15,7 @@ from ...core.vocabulary import quote
 from ...kinds.similarities.answers import series_of
 from ...kinds.triplets.answers import SIDES, WORDS, complete, told_by
 from ...maths.triplets.embedding import Triplets as Rows
+from ..comparisons.gold import refuse_items
 
 I8 = npt.NDArray[np.int64]
 # Answers that a known triplet weighs as much as, in the places of its items.
@@ -48,6 +49,7 @@ def known_sides(truth: Any, tasks: pl.Series, three: tuple[I8, I8, I8], items: p
         told = read_truth(frame) if set(SIDES) <= set(frame.columns) else None
         truth = frame if told is None else told
     table = truth_table(truth, like=("closer",))
+    refuse_items(table, tasks, items, "known triplets: head, left, right, closer")
     text, names = table.cast(pl.String), items.cast(pl.String)
     own: dict[str, Any] = {role: names.gather(side) for role, side in zip(SIDES, three, strict=True)}
     complete(own)

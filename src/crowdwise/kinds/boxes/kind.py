@@ -36,6 +36,7 @@ KIND = Kind(
         "study": "crowdwise.workers.boxes.study:study_boxes",
         "flags": "crowdwise.workers.boxes.study:flag_boxes",
         "compare": "crowdwise.scoring.alike.compare:compare_alike",
+        "plots": "crowdwise.plots.shapes:BoxPlots",
         "page": "crowdwise.report.boxes.page:box_page",
     },
 )

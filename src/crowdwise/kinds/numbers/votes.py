@@ -235,6 +235,7 @@ KIND = Kind(
     claims=claims,
     dtypes=(pl.Float64(), pl.Int64()),
     doors={
+        "read_truth": "crowdwise.io.read:read_number_truth",
         "describe": "crowdwise.kinds.describe:describe_numbers",
         "html": "crowdwise.plots.notebook:votes_html",
         "model": "crowdwise.aggregate.numbers.model:model_of",

@@ -36,6 +36,7 @@ KIND = Kind(
         "study": "crowdwise.workers.alike.study:study_alike",
         "flags": "crowdwise.workers.alike.study:flag_alike",
         "compare": "crowdwise.scoring.alike.compare:compare_alike",
+        "plots": "crowdwise.plots.shapes:OutlinePlots",
         "page": "crowdwise.report.outlines.page:outline_page",
     },
 )

@@ -34,6 +34,7 @@ KIND = Kind(
         "study": "crowdwise.workers.similarities.study:study_similarities",
         "flags": "crowdwise.workers.similarities.study:flag_similarities",
         "compare": "crowdwise.scoring.alike.compare:compare_alike",
+        "plots": "crowdwise.plots.shapes:ClusterPlots",
         "page": "crowdwise.report.similarities.page:similarity_page",
     },
 )

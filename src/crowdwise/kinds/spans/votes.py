@@ -94,6 +94,7 @@ KIND = Kind(
         "study": "crowdwise.workers.alike.study:study_alike",
         "flags": "crowdwise.workers.alike.study:flag_alike",
         "card": "crowdwise.plots.notebook:result_html",
+        "plots": "crowdwise.plots.shapes:SpanPlots",
         "page": "crowdwise.report.spans.page:span_page",
     },
 )

@@ -33,6 +33,7 @@ KIND = Kind(
         "study": "crowdwise.workers.triplets.study:study_triplets",
         "flags": "crowdwise.workers.triplets.study:flag_triplets",
         "compare": "crowdwise.scoring.alike.compare:compare_alike",
+        "plots": "crowdwise.plots.shapes:TripletPlots",
         "page": "crowdwise.report.triplets.page:triplet_page",
     },
 )
