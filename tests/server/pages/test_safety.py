@@ -64,6 +64,11 @@ def test_texts_of_strangers_stay_texts(site, visit):
     assert page.locator("[data-part=workers] tbody tr").count() == len(workers) + 1
     assert page.locator(".contested > li").count() >= 5
     innocent(page, watch)
+    slashed = next(name for name in workers if "/" in name)
+    row = page.locator("[data-part=workers] tbody tr", has=page.get_by_role("rowheader", name=slashed, exact=True))
+    row.get_by_role("button", name="Pause").click()
+    page.get_by_text("The worker is paused").wait_for()
+    assert [w.name for w in here.project.desk.live.crowd.workers if w.paused] == [slashed]
 
 
 @pytest.mark.parametrize("kind", ["spans", "ranking", "comparisons"])

@@ -123,19 +123,19 @@ async def add_worker(form: forms.WorkerIn, by: Admin, here: Here) -> Response:
     return as_json(await here.desk.ask(command), 201)
 
 
-@router.post("/workers/{worker}/pause")
+@router.post("/workers/{worker:path}/pause")
 async def pause(worker: Name, form: forms.PauseIn, by: Admin, here: Here) -> Response:
     """Give a worker no more tasks."""
     return as_json(await here.desk.ask(lambda shift: manage.pause(shift, worker, form.reason, by.token)))
 
 
-@router.post("/workers/{worker}/resume")
+@router.post("/workers/{worker:path}/resume")
 async def resume(worker: Name, by: Admin, here: Here) -> Response:
     """Lift a pause, the floor's too."""
     return as_json(await here.desk.ask(lambda shift: manage.resume(shift, worker, by.token)))
 
 
-@router.post("/workers/{worker}/tokens", status_code=201)
+@router.post("/workers/{worker:path}/tokens", status_code=201)
 async def token(worker: Name, by: Admin, here: Here) -> Response:
     """Another token for a worker, shown once."""
 
@@ -146,7 +146,7 @@ async def token(worker: Name, by: Admin, here: Here) -> Response:
     return as_json(await here.desk.ask(command), 201)
 
 
-@router.post("/workers/{worker}/revoke")
+@router.post("/workers/{worker:path}/revoke")
 async def revoke(worker: Name, by: Admin, here: Here) -> Response:
     """Take back all tokens of a worker."""
 
