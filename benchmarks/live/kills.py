@@ -68,7 +68,8 @@ class Crowd:
                 token = self.tokens[self.rng.choice(mine)]
                 if not todo:
                     todo = [
-                        (token, each["id"]) for each in self._call(connection, token, "GET", "/next?n=3")[1]["tasks"]
+                        (token, each["id"])
+                        for each in self._call(connection, token, "GET", "/next?n=3")[1].get("tasks", ())
                     ]
                 for who, task in todo:
                     key, body = uuid.uuid4().hex, {"task": task, "answer": self.rng.choice("abc")}

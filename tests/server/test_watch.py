@@ -114,3 +114,27 @@ def test_pictures_are_shown_from_the_folder_and_from_nowhere_else(make):
     assert p.client.get("/media/a.png").status_code == 401
     for name in ("a.html", "b.png", "..%2fproject.json", "%2e%2e%2fproject.db", "a.png%00"):
         assert get(name).status_code == 404, name
+
+
+def test_a_guesser_is_flagged_with_evidence(make):
+    import numpy as np
+
+    from crowdwise.server.settler import Settler
+
+    p = make(tasks=60, workers=6, cap=9)
+    rng = np.random.default_rng(0)
+    truth = rng.integers(3, size=60)
+    labels = [
+        {"task": f"t{i}", "worker": f"w{w}", "key": f"{i} {w}",
+         "answer": "abc"[int(rng.integers(3)) if w == 5 else truth[i] if rng.random() < 0.9 else int(rng.integers(3))]}
+        for i in range(60) for w in range(6)
+    ]  # fmt: skip
+    p.call("POST", "/labels/bulk", json={"labels": labels})
+    settler = Settler(p.project)
+    settler.close()
+    assert settler.once(now=True)
+    rows = {each["name"]: each for each in p.get("/workers").json()["workers"]}
+    assert rows["w5"]["flags"]
+    assert rows["w5"]["flags"][0]["evidence"]
+    assert not any(rows[f"w{w}"]["flags"] for w in range(5))
+    assert rows["w5"]["skill"]["high"] < rows["w0"]["skill"]["low"]

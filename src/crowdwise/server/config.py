@@ -98,12 +98,15 @@ class Config:
 
     @classmethod
     def of(cls, given: Mapping[str, Any]) -> Config:
-        """From JSON; fields of later versions are refused, not dropped."""
+        """From names and values; what is not known is refused, not dropped."""
         known = {each.name for each in fields(cls)}
         for name in given:
             if name not in known:
-                raise ParameterError(f"a project has no setting {name!r}; this one was written by a later version")
-        return cls(**{**given, "classes": tuple(given.get("classes", ()))})
+                raise ParameterError(f"a project has no setting {name!r}; there are {', '.join(sorted(known))}")
+        try:
+            return cls(**{**given, "classes": tuple(given.get("classes", ()))})
+        except TypeError as error:
+            raise ParameterError(f"a setting has a value of the wrong kind ({error})") from error
 
     def changed(self, given: Mapping[str, Any]) -> Config:
         """With some settings changed; a Problem where that makes no sense."""

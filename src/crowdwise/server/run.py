@@ -2,8 +2,11 @@
 
 from __future__ import annotations
 
+import signal
 import socket
+from collections.abc import Callable
 from pathlib import Path
+from typing import Any
 
 import uvicorn
 
@@ -13,9 +16,18 @@ from .project import Project
 
 
 def run(
-    path: Path, host: str, port: int, *, insecure_local: bool = False, rate: float = 50.0, proxy: bool = False
+    path: Path,
+    host: str,
+    port: int,
+    *,
+    insecure_local: bool = False,
+    rate: float = 50.0,
+    proxy: bool = False,
+    told: Callable[[str], None] | None = None,
 ) -> None:
-    """Open the project, listen, and close it at the end."""
+    """Open the project, listen, say where (`told`), and close it at the end."""
+    # The server hands the signal on when it is done; the project is still to be closed then.
+    signal.signal(signal.SIGTERM, _ended)
     with Project(path, serve=True) as project:
         app = make_app(project, insecure_local=insecure_local, rate=rate, burst=4 * rate)
         config = uvicorn.Config(
@@ -27,7 +39,13 @@ def run(
             listening = _listen(host, port)
         except OSError as error:
             raise DataError(f"cannot listen at {host}:{port} ({error.strerror}); choose another --port") from error
+        if told is not None:
+            told(f"http://{host}:{listening.getsockname()[1]}")
         uvicorn.Server(config).run(sockets=[listening])
+
+
+def _ended(*_: Any) -> None:
+    raise SystemExit(0)
 
 
 def _listen(host: str, port: int) -> socket.socket:

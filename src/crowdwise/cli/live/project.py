@@ -72,7 +72,7 @@ def create(
     given |= {"target": target, "cap": cap, "budget": budget, "policy": policy, **_settings(setting or [])}
     if guidelines is not None:
         given["guidelines"] = _text(guidelines)
-    config = _tell(lambda: server.Config(question=question, **given))
+    config = _tell(lambda: server.Config.of({"question": question} | given))
     token = server.create(folder, config, name=name, database=database)
     if tasks is not None or gold is not None:
         _fill(folder, tasks, gold)

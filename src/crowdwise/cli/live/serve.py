@@ -33,5 +33,8 @@ def serve(
         from ...server.run import run
     except ImportError as error:
         raise MissingDependencyError(f"serve needs more packages ({error}): pip install 'crowdwise[serve]'") from error
-    say(f"serving {project} at http://{host}:{port} (stop with Ctrl-C)")
-    run(project, host, port, insecure_local=insecure_local, rate=rate, proxy=behind_proxy)
+
+    def told(where: str) -> None:
+        say(f"serving {project} at {where} (stop with Ctrl-C)")
+
+    run(project, host, port, insecure_local=insecure_local, rate=rate, proxy=behind_proxy, told=told)
