@@ -6,7 +6,7 @@ import argparse
 
 from .. import DOCS
 from ..markdown import figures, table, write_section
-from . import bars, cascades, coverage, judges, orders, peer, promise, refusal, saved, sets, speed
+from . import bars, cascades, coverage, differences, judges, orders, peer, promise, refusal, saved, sets, speed
 
 PAGE = DOCS / "guarantee.md"
 HEAD = (
@@ -135,6 +135,14 @@ def speed_section() -> str:
     )
 
 
+def difference_section() -> str:
+    header = ["difference of", "coverage", "width", "width, gold alone", "labels saved"]
+    return (
+        f"Two systems on {differences.TASKS:,} tasks, {differences.GOLD} gold labels, {differences.RUNS} runs, 95 % "
+        f"intervals.\n\n{figures(header, differences.difference_rows())}"
+    )
+
+
 def bars_section() -> str:
     return (
         "What was to be shown, read off the sections of this page, of [judges](judges.md) and of "
@@ -156,6 +164,7 @@ SECTIONS = {
     "sets": ("Label sets", sets_section),
     "cascade": ("A cheap and a strong judge", cascade_section),
     "speed": ("Speed", speed_section),
+    "difference": ("Two systems", difference_section),
     "bars": ("Bars", bars_section),
 }
 

@@ -32,8 +32,8 @@ from .verdicts import Verdicts, verdicts
 F8 = npt.NDArray[np.float64]
 I8 = npt.NDArray[np.int64]
 FEWEST = 10
-# A verdict of the first system is a stratum of its own where so many gold labels are in it.
-EACH = 10
+# Verdicts of the first system are strata where each holds so many gold labels: small strata make intervals too narrow.
+EACH = 30
 
 
 def two_workers(of: str, votes: Votes[Any] | None) -> tuple[Votes[Any], Votes[Any]] | None:
