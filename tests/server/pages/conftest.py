@@ -49,7 +49,7 @@ def visit(browser):
 
         def go(site, path, token="", width=1280, **options):
             context = browser.new_context(viewport={"width": width, "height": 900}, **options)
-            context.set_default_timeout(15_000)
+            context.set_default_timeout(30_000)
             stack.callback(context.close)
             if token:
                 context.add_cookies([{"name": "crowdwise", "value": token, "url": site.url, "sameSite": "Strict"}])
