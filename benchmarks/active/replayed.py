@@ -60,8 +60,8 @@ def rows(only_finished: bool = False) -> list[list[str]]:
         line = [name, f"{len(votes):,}", f"{full:.3f}", str(runs)]
         for policy in POLICIES:
             share = np.array(needed(name, policy, runs))
-            half = 1.96 * share.std(ddof=1) / np.sqrt(len(share)) if len(share) > 1 else float("nan")
-            line.append(f"{share.mean():.2f} ± {half:.2f}")
+            half = f" ± {1.96 * share.std(ddof=1) / np.sqrt(len(share)):.2f}" if len(share) > 1 else ""
+            line.append(f"{share.mean():.2f}{half}")
         out.append(line)
     return out
 

@@ -167,8 +167,8 @@ def section(found: dict[str, Any]) -> str:
         "or was refused; Potato is asked once more for the id of its new task, which stands in its page. The web "
         "servers of ours and of the bare route read requests by httptools and uvloop, which the extra `serve` brings. "
         "With `--first` load and server come before other work on the machine; a machine that others use at the same "
-        "time is slower than an idle one: compare rows, not machines. Where the column of seconds has less, that server "
-        "was measured for a shorter time.\n\n" + figures(header, rows) + verdict(found)
+        "time is slower than an idle one: compare rows, not machines. Where the column of seconds has less, the "
+        "server was measured for a shorter time.\n\n" + figures(header, rows) + verdict(found)
     )
 
 
