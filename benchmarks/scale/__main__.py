@@ -76,9 +76,11 @@ def sort(labels: int, folder: Path) -> dict[str, Any]:
 
 
 def passes(labels: int, folder: Path) -> dict[str, Any]:
-    """Seconds a pass, from disk and in memory."""
+    """CPU seconds a pass of one thread, from disk and in memory."""
     work = f"{folder}/work{labels // 1_000_000}"
-    return {where: tried("passes", work=work, few=FEW, many=MANY, where=where) for where in ("disk", "memory")}
+    return {
+        where: tried("passes", threads=1, work=work, few=FEW, many=MANY, where=where) for where in ("disk", "memory")
+    }
 
 
 def same(labels: int, folder: Path) -> dict[str, Any]:
