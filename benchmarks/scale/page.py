@@ -9,7 +9,7 @@ from ..markdown import figures, table
 
 HEAD = """# More votes than memory
 `python -m benchmarks.scale` measures and writes this page ({machine}). The crowd is planted and generated in pieces:
-ten labels a task, 100,000 workers, 5 classes, ids as text, the labels of a task in ten different files. How to use it
+ten labels a task, 5 classes, 500 labels a worker up to 100,000 workers, ids as text, the labels of a task in ten files. How to use it
 all is in [scale](../scale.md).
 """
 MACHINES, CORES, SIZES = (1, 8, 64), 16, (10**8, 10**9, 10**10)
@@ -119,8 +119,8 @@ def speed(found: dict[str, Any]) -> str:
     if not rows:
         return ""
     said = (
-        "A pass from disk adds a table of all workers for each of its 64 parts. With 500 labels a worker these tables are "
-        "nearly as large as the labels themselves, which is what it loses; with more labels a worker it loses less."
+        "A pass from disk adds a table of all workers for each of its 64 parts. With 500 labels a worker these tables "
+        "are nearly as large as the labels themselves, and are cleared and added up once more for each part."
     )
     return f"## Speed\n{said}\n\n" + figures(["labels", "what", "wall", ""], rows) + "\n"
 
@@ -173,8 +173,8 @@ def projected(a: dict[str, float], workers: int = 100_000, classes: int = 5, pas
             part = labels / parts * 16 + labels / parts / 10 * classes * 24
             need = cells * 8 * (5 + math.log2(parts) + 3 * CORES) + part * CORES
             one = work + reduce + wait
-            rows.append([f"{labels:.0e}".replace("e+", "e"), str(machines), f"{plan / 3600:.2f} h", f"{one:,.1f} s",
-                         f"{reduce / one:.0%}", f"{passes * one / 3600:.2f} h", f"{need / 1e9:.1f} GB"])  # fmt: skip
+            rows.append([f"{labels:.0e}".replace("e+", "e"), str(machines), f"{plan / 60:,.1f} min", f"{one:,.2f} s",
+                         f"{reduce / one:.0%}", f"{passes * one / 60:,.1f} min", f"{need / 1e9:.1f} GB"])  # fmt: skip
     head = ["labels", "machines", "plan (one machine)", "a pass", "of it sums", f"{passes} passes", "memory a machine"]
     said = (
         "By the model, not measured: machines of 16 cores, 100,000 workers, 5 classes, ten labels a task. Disk and "
