@@ -9,8 +9,8 @@ from ..markdown import figures, table
 
 HEAD = """# More votes than memory
 `python -m benchmarks.scale` measures and writes this page ({machine}). The crowd is planted and generated in pieces:
-ten labels a task, 5 classes, 500 labels a worker up to 100,000 workers, ids as text, the labels of a task in ten files. How to use it
-all is in [scale](../scale.md).
+ten labels a task, 5 classes, 500 labels a worker up to 100,000 workers, ids as text, the labels of a task in ten
+files. How to use it all is in [scale](../scale.md).
 """
 MACHINES, CORES, SIZES = (1, 8, 64), 16, (10**8, 10**9, 10**10)
 
