@@ -8,6 +8,9 @@ from dataclasses import dataclass, field
 
 import pytest
 
+import crowdwise as cw
+from crowdwise import report
+
 from .payloads import PAYLOADS
 
 CHROMIUM = shutil.which("chromium") or shutil.which("chromium-browser") or shutil.which("google-chrome")
@@ -208,3 +211,14 @@ def test_dark_mode_is_dark_and_print_shows_all_rows(visit):
     page.emulate_media(media="print")
     assert page.locator("nav").is_hidden()
     assert page.evaluate("getComputedStyle(document.querySelector('.tall')).maxHeight") == "none"
+
+
+@pytest.mark.parametrize("name", ["boxes_classes", "outlines_plain", "triplets_plain"])
+def test_drawings_fit_a_phone(name, browser, tmp_path):
+    crowd = cw.simulate.scenario(name, tasks=6, workers=6, labels=3, seed=1)
+    found = cw.method(crowd.votes.kind.default).fit(crowd.votes)
+    report.write(crowd.votes, found, tmp_path / "page.html")
+    page = browser.new_page(viewport={"width": 360, "height": 800})
+    page.goto((tmp_path / "page.html").as_uri())
+    assert page.evaluate("document.documentElement.scrollWidth") <= 360
+    page.close()

@@ -31,7 +31,7 @@ def plain_page(votes: Votes[Any], result: Result) -> Sheet:
     lead = f"{len(votes):,} {votes.kind.answers_word} by {count(votes.n_workers, 'worker')} on "
     sections = [
         Section("verdict", "Verdict", "Verdict", fragment("plain.html.j2", verdict=talk, closing=look.closing())),
-        Section("data", "Data", "Ledger", fragment("ledger.html.j2", ledger=votes.ledger.to_dict())),
+        Section("data", "Data", "Data", fragment("ledger.html.j2", ledger=votes.ledger.to_dict())),
         agreement_section(look.agreement, _AGREEMENT),
         Section("workers", "Workers", "Workers", _workers(look)),
         Section("tasks", "Tasks", "Tasks", fragment("tables.html.j2", tables=[_tasks(result)])),
@@ -52,8 +52,17 @@ def _workers(look: Studied) -> Any:
 
 def _tasks(result: Result) -> Table:
     table = result.to_table()
-    rows = [[f"{v:.4g}" if isinstance(v, float) else str(v) for v in row] for row in table.head(TASKS).iter_rows()]
+    # A share is read to the thousandth; what else there is keeps four figures.
+    shares = {name for name in table.columns if name.startswith("p_") or name == "confidence"}
+    rows = [[_cell(value, name in shares) for name, value in zip(table.columns, row, strict=True)]
+            for row in table.head(TASKS).iter_rows()]  # fmt: skip
     return _fit(Table(f"The first {min(TASKS, len(table)):,} of {len(table):,}", table.columns, rows))
+
+
+def _cell(value: Any, share: bool) -> str:
+    if not isinstance(value, float):
+        return "" if value is None else str(value)
+    return f"{value:.3f}" if share else f"{value:.4g}"
 
 
 def _fit(table: Table) -> Table:

@@ -26,7 +26,7 @@ def write_argilla(reading: Reading, path: Path) -> tuple[str, ...]:
     said = _says(reading.annotations)
     if any(isinstance(said(row), float) for row in rows(reading.annotations)):
         raise DataError("Argilla's ratings are whole numbers, and some of these have fractions; choose another format")
-    texts: dict[str, str] = texts_of(reading) if question == "spans" else {}
+    texts: dict[str, str] = texts_of(reading) if "text" in reading.annotations.kind.along else {}
     records = (
         ({"text": texts[task]} if task in texts else {}) | _record(task, found, models, question, said)
         for task, found in by_task(reading.annotations)

@@ -62,7 +62,7 @@ def sentences(votes: Votes[Similarities], result: Result) -> list[str]:
     out = [f"{len(own.items):,} items in {own.n_clusters} clusters ({how}) of {shown}"]
     if "taken" in result.extra:
         what = result.extra
-        out.append(f"{what['taken']} was taken; {what['beside']} beside it has an adjusted Rand index of "
+        out.append(f"the method taken is {what['taken']}; {what['beside']} beside it has an adjusted Rand index of "
                    f"{what['agreement']:.2f} with it")  # fmt: skip
     islands = describe(votes)["islands"]
     if islands > 1:
