@@ -16,7 +16,7 @@ from ...kinds.classes.annotations import Annotations
 from .draw import Drawn, Panel, judged
 
 # What a verdict costs, from the smallest model of a family to its largest, in hundredths of a person's label.
-CHEAPEST, DEAREST, PERSON = 0.1, 5.0, 100.0
+CHEAPEST, COSTLIEST, PERSON = 0.1, 5.0, 100.0
 
 
 @dataclass(frozen=True, eq=False, repr=False)
@@ -71,7 +71,7 @@ class PlantedJudges:
                 "worker": judges(family),
                 "family": [f"family{f + 1}" for f in family],
                 "kind": ["model"] * len(family),
-                "price": np.round(CHEAPEST * (DEAREST / CHEAPEST) ** size, 2),
+                "price": np.round(CHEAPEST * (COSTLIEST / CHEAPEST) ** size, 2),
                 "accuracy": (self.drawn.opinion == self.truth[:, None]).mean(axis=0),
                 "position": self.drawn.position,
             }
