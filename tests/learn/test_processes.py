@@ -16,8 +16,9 @@ from torch import nn  # noqa: E402
 
 import crowdwise as cw  # noqa: E402
 from crowdwise.aggregate import registry  # noqa: E402
-from crowdwise.learn import Crowd, CrowdClassifier, CrowdData, CrowdModel, train  # noqa: E402
+from crowdwise.learn import Crowd, CrowdClassifier, CrowdData, CrowdModel, FeatureFolder, train  # noqa: E402
 from crowdwise.learn.classifier import method_class  # noqa: E402
+from crowdwise.learn.feeding.folder import PIECES  # noqa: E402
 from crowdwise.learn.method import last_linear  # noqa: E402
 
 N, M, K, D = 101, 7, 3, 5
@@ -30,11 +31,12 @@ SCRIPT = """
 import faulthandler, json, sys
 import torch
 from lightning_fabric import Fabric
-from tests.learn.test_processes import ALONE, CASES, classify, run
+from tests.learn.test_processes import ALONE, CASES, classify, in_folder, run
 
 def work(fabric, folder):
     faulthandler.dump_traceback_later(230, exit=True)  # a process that waits for ever is a fault
     found = [run(*case, fabric) for case in CASES]
+    found.append(in_folder(folder, fabric))
     # Killed after two of four epochs, as it were, and resumed.
     run("agg_net", {}, fabric, epochs=2, folder=folder)
     found.append(run("agg_net", {}, fabric, epochs=4, folder=folder, resume=True))
@@ -89,14 +91,24 @@ def classify(fabric=None):
     return CrowdClassifier("linear", "ccem", epochs=4, batch_size=25, validation=0.2, fabric=fabric).fit(x, votes)
 
 
+def in_folder(folder, fabric=None):
+    """The losses of a fit whose features are read a piece at a time."""
+    x = FeatureFolder(f"{folder}/x", memory=20 * PIECES * D * 4)
+    how = {"epochs": 4, "batch_size": 25, "validation": 0.2, "fabric": fabric}
+    return CrowdClassifier("linear", "agg_net", **how).fit(x, planted()[1]).history_["loss"]
+
+
 @pytest.fixture(scope="module")
 def found(tmp_path_factory):
     folder = tmp_path_factory.mktemp("two")
+    (folder / "x").mkdir()
+    for number, part in enumerate(np.array_split(planted()[0], 3)):
+        np.save(folder / "x" / f"{number}.npy", part)
     done = subprocess.run(
         [sys.executable, "-c", SCRIPT, str(folder)], capture_output=True, text=True, timeout=240, check=False
     )
     assert done.returncode == 0, done.stderr[-2000:]
-    return json.loads((folder / "found.json").read_text())
+    return [*json.loads((folder / "found.json").read_text()), str(folder)]
 
 
 @pytest.mark.parametrize("number", range(len(CASES)), ids=["-".join([n, *p]) for n, p in CASES])
@@ -105,17 +117,21 @@ def test_two_processes_have_the_losses_of_one(found, number):
 
 
 def test_two_processes_resume_together(found):
-    assert found[-4] == found[-3]
+    assert found[-5] == found[-4]
 
 
 def test_a_process_without_tasks_waits_for_the_others(found):
-    assert np.allclose(found[-2], [run(name, {}, epochs=1, batch_size=1) for name in ALONE], rtol=1e-4)
+    assert np.allclose(found[-3], [run(name, {}, epochs=1, batch_size=1) for name in ALONE], rtol=1e-4)
 
 
 def test_the_classifier_takes_a_fabric(found):
     one = classify()
-    assert np.allclose(found[-1][0], one.history_["score"], rtol=1e-4)
-    assert found[-1][1] == one.history_.best_epoch
+    assert np.allclose(found[-2][0], one.history_["score"], rtol=1e-4)
+    assert found[-2][1] == one.history_.best_epoch
+
+
+def test_two_processes_share_the_batches_of_a_folder(found):
+    assert np.allclose(found[len(CASES)], in_folder(found[-1]), rtol=1e-4, atol=0)
 
 
 @pytest.mark.parametrize("name", ["ccem", "agg_net", "max_mig", "geo_crowd_net_f"])

@@ -129,7 +129,7 @@ def _itself(thing: T) -> T:
 
 
 def _one(shards: Shards[Any, W], job: Callable[[W], T], number: int) -> T:
-    return job(shards[number])
+    return shards.run(job, number)
 
 
 def _several(shards: Shards[Any, W], both: Any, lo: int, hi: int) -> list[Node[Any]]:

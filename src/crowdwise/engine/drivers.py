@@ -10,6 +10,7 @@ dealt out.
 
 from __future__ import annotations
 
+import threading
 from collections import deque
 from collections.abc import Callable, Iterator
 from concurrent.futures import Future, ThreadPoolExecutor
@@ -64,6 +65,7 @@ class Shards(Generic[V, W]):
         self.source, self.prepare = source, prepare
         self.first = list(accumulate(source.sizes.tasks, initial=0))
         self._ready: dict[int, W] = {}
+        self._scratch = threading.local()
 
     def __reduce__(self) -> tuple[Any, ...]:
         return type(self), (self.source, self.prepare)  # who gets them makes the parts ready themselves
@@ -79,11 +81,20 @@ class Shards(Generic[V, W]):
             self._ready[number] = shard
         return shard
 
+    def run(self, job: Callable[[W], T], number: int) -> T:
+        """job(shard) of a part; all that a thread works on share its scratch arrays, one after the other."""
+        shard = self[number]
+        if hasattr(shard, "buffers"):
+            if not hasattr(self._scratch, "buffers"):
+                self._scratch.buffers = {}
+            shard.buffers = self._scratch.buffers
+        return job(shard)
+
     def nodes(self, job: Callable[[W], T], add: Callable[[T, T], T], lo: int, hi: int) -> list[Node[T]]:
         """What a run of parts adds up to, as nodes of the tree over all parts."""
         tree = Tree(add)
         for number in range(lo, hi):
-            tree.put(number, job(self[number]))
+            tree.put(number, self.run(job, number))
         return [(start, height, total) for (start, height), total in tree.nodes.items()]
 
 
@@ -101,7 +112,7 @@ class InProcess(Generic[V, W]):
 
     def map(self, job: Callable[[W], T]) -> Iterator[T]:
         """job(shard) of every part, in their order."""
-        return (job(self.shards[number]) for number in range(len(self.shards)))
+        return (self.shards.run(job, number) for number in range(len(self.shards)))
 
     def sum(self, job: Callable[[W], T], add: Callable[[T, T], T]) -> T:
         """The sum of job(shard) over all parts."""
@@ -122,7 +133,7 @@ class Threads(InProcess[V, W]):
     def map(self, job: Callable[[W], T]) -> Iterator[T]:
         """job(shard) of every part, in their order."""
         each = [(number, number + 1) for number in range(len(self.shards))]
-        return self._run(each, lambda lo, hi: job(self.shards[lo]))  # noqa: ARG005
+        return self._run(each, lambda lo, hi: self.shards.run(job, lo))  # noqa: ARG005
 
     def sum(self, job: Callable[[W], T], add: Callable[[T, T], T]) -> T:
         """The sum of job(shard) over all parts, those of one job added up by whoever has it."""

@@ -21,7 +21,7 @@ from typing import Any, Generic, Protocol, Self, TypeVar
 import numpy as np
 import numpy.typing as npt
 
-from ..maths.em import Callback, Fit, Statistics, climb, plus
+from ..maths.em import Callback, Fit, Statistics, added, climb, plus
 from ..maths.kernels.memory import Memory
 from .drivers import Jobs
 from .journal import current
@@ -100,7 +100,7 @@ class Passes(Generic[W, P, S]):
 
 
 def _both(a: tuple[S, float], b: tuple[S, float]) -> tuple[S, float]:
-    return a[0] + b[0], a[1] + b[1]
+    return added(a[0], b[0]), a[1] + b[1]
 
 
 def _pass(model: EMModel[W, P, S], params: P, shard: W) -> tuple[S, float]:

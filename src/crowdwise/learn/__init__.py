@@ -14,6 +14,7 @@ _HOMES = {
     "CrowdBatch": "feeding.batch",
     "Crowd": "feeding.crowd",
     "CrowdData": "feeding.data",
+    "FeatureFolder": "feeding.folder",
     "CrowdMethod": "method",
     "CrowdModel": "method",
     "Defaults": "method",
@@ -44,6 +45,7 @@ if TYPE_CHECKING:
     from .feeding.batch import CrowdBatch
     from .feeding.crowd import Crowd
     from .feeding.data import CrowdData
+    from .feeding.folder import FeatureFolder
     from .method import CrowdMethod, CrowdModel, Defaults, Output
     from .nets import Frozen, make_net
     from .numbers.crowd import NumberCrowd
@@ -70,6 +72,7 @@ __all__ = [
     "CrowdRegressor",
     "CrowdTagger",
     "Defaults",
+    "FeatureFolder",
     "Frozen",
     "History",
     "JsonLines",

@@ -23,7 +23,7 @@ from ..core.vocabulary import lookup, quote
 from ..kinds.classes.annotations import Annotations
 from .estimator import not_fitted
 from .feeding.crowd import Crowd
-from .feeding.data import CrowdData, FeatureError, as_features
+from .feeding.data import CrowdData, FeatureError, as_features, row_names
 from .feeding.votes import annotations_for
 from .fitting import Fitting
 from .fitting import method_class as method_class  # they have always been found here
@@ -91,7 +91,8 @@ class CrowdClassifier(Fitting):
     def fit(self, X: Any, y: Any, *, tasks: Any = None) -> Self:
         """Learn from features X and Annotations y; rows of X follow `tasks`, by default y.tasks.
 
-        y may also be a wide matrix, one column a worker (missing: nan or -1), or one label a row.
+        X may be a folder of files (`FeatureFolder`), which are read a piece at a time. y may also be a wide matrix, one
+        column a worker (missing: nan or -1), or one label a row.
         """
         check_given(type(self), self.get_params())
         self._method_class()  # of the wrong kind: said before anything is read
@@ -101,7 +102,7 @@ class CrowdClassifier(Fitting):
             raise FeatureError("X has no rows; there is nothing to learn from")
         if isinstance(x, torch.Tensor) and x.dim() == 2:
             self.n_features_in_ = x.shape[1]
-        votes, names = annotations_for(y, tasks, n)
+        votes, names = annotations_for(y, row_names(x, tasks), n)
         if votes.n_classes < 2:
             raise FeatureError(f"there is only one class, {votes.classes[0]!r}; a classifier needs two")
         crowd = Crowd.of(votes, names)

@@ -23,7 +23,7 @@ from ..core.vocabulary import lookup, quote
 from ..kinds.numbers.votes import PART
 from .estimator import not_fitted
 from .feeding.crowd import Rows
-from .feeding.data import CrowdData, FeatureError, as_features
+from .feeding.data import CrowdData, FeatureError, as_features, row_names
 from .fitting import Fitting
 from .method import Rate
 from .numbers.crowd import NumberCrowd, Units, numbers_for, pulled_in
@@ -101,7 +101,7 @@ class CrowdRegressor(Fitting):
             raise FeatureError("X has no rows; there is nothing to learn from")
         if isinstance(x, torch.Tensor) and x.dim() == 2:
             self.n_features_in_ = x.shape[1]
-        votes, self.tasks_ = numbers_for(y, tasks, n)
+        votes, self.tasks_ = numbers_for(y, row_names(x, tasks), n)
         votes = pulled_in(votes)
         self.workers_, self.parts_, self.units_ = votes.workers, votes.answers.parts, Units.of(votes)
         self.gap_: F8 | None = None

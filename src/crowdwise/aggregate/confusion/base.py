@@ -79,7 +79,9 @@ class ConfusionModel:
 
     def maximise(self, stats: Stats) -> Params:
         """Expected counts plus pseudo-counts, normalised over the observed label."""
-        return Params(self.confusion(stats.counts), self.class_prior(stats.mass))
+        theta = self.confusion(stats.counts)
+        theta.setflags(write=False)
+        return Params(theta, self.class_prior(stats.mass))
 
     def log_prior(self, params: Params) -> float:
         """Log density of the Dirichlet priors whose mode the M-step takes."""

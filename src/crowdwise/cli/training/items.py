@@ -16,9 +16,9 @@ if TYPE_CHECKING:
 
 def features(path: Path) -> dict[str, Any]:
     """X, and the items that its rows are of."""
-    from ...learn.feeding.features import read_features
+    from ...learn.feeding.features import read_with
 
-    items, x = read_features(path)
+    items, x, _ = read_with(path)
     return {"X": x, "items": items}
 
 

@@ -22,9 +22,10 @@ CHECKPOINTS = "checkpoints"
 Features = Annotated[
     Path,
     typer.Argument(
-        help="Features: .npz with arrays task and x, .npy in the order of the sorted tasks, or .parquet with a column "
-        "task. For comparisons and same or different a row an item (item in place of task); for spans a row a token, "
-        "with start and end where spans count characters.",
+        help="Features: .npz with arrays task and x, .npy in the order of the sorted tasks, .parquet with a column "
+        "task; for classes and numbers also a folder of .npy or .parquet files, which need not fit into memory. For "
+        "comparisons and same or different a row an item (item in place of task); for spans a row a token, with start "
+        "and end where spans count characters.",
         metavar="FEATURES",
         show_default=False,
     ),

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import warnings
 from collections.abc import Iterator
+from pathlib import Path
 from typing import Any, cast
 
 import numpy as np
@@ -15,12 +16,14 @@ from ...core.errors import DataError, ParameterError
 from ..probe import as_floats
 from .batch import CrowdBatch
 from .crowd import Crowd, Rows
+from .folder import FeatureFolder
 
 PIECE = 1 << 22  # numbers that are checked at a time
 
 
 class CrowdData:
-    """x (numpy, a tensor, or any torch Dataset that yields x or (x, ...)) and the Crowd that labelled its rows.
+    """x (numpy, a tensor, a FeatureFolder, or any torch Dataset that yields x or (x, ...)) and the Crowd that labelled
+    its rows.
 
     `balance=True`, for classes, weighs tasks so that every class, as the majority sees it, weighs the same.
     """
@@ -41,7 +44,10 @@ class CrowdData:
     ) -> Iterator[CrowdBatch]:
         """Shuffled batches of labelled tasks; of each batch this process takes every `world`-th task."""
         tasks = self.crowd.labelled.nonzero().squeeze(1).numpy()
-        order = torch.from_numpy(np.random.default_rng([seed, epoch]).permutation(tasks))
+        rng = np.random.default_rng([seed, epoch])
+        order = torch.from_numpy(
+            self.x.shuffled(tasks, rng) if isinstance(self.x, FeatureFolder) else rng.permutation(tasks)
+        )
         last = self.steps(size) - 1
         for step in range(skip, last + 1):
             end = len(order) if step == last else (step + 1) * size
@@ -92,6 +98,8 @@ class CrowdData:
         """Features of these tasks."""
         if isinstance(self.x, Tensor):
             return as_floats(self.x[rows])  # bytes of images stay bytes until they are needed
+        if isinstance(self.x, FeatureFolder):
+            return as_floats(self.x.take(rows))
         items = [self.x[int(i)] for i in rows]
         batch = default_collate([item[0] if isinstance(item, tuple | list) else item for item in items])
         if not isinstance(batch, Tensor):
@@ -107,6 +115,8 @@ def as_features(x: Any) -> Tensor | Dataset[Any]:
     """Features as a tensor of numbers, or the Dataset itself; not-a-number is refused here."""
     if isinstance(x, Dataset):
         return x
+    if isinstance(x, str | Path):
+        return FeatureFolder(x)
     if isinstance(x, Tensor):
         return _checked(x)
     if hasattr(x, "tocsr"):
@@ -122,6 +132,11 @@ def as_features(x: Any) -> Tensor | Dataset[Any]:
     if array.dtype.kind not in "fiub":
         raise FeatureError(f"features must be numbers, got {array.dtype}; encode text or categories first")
     return _checked(_shared(array))
+
+
+def row_names(x: Any, tasks: Any) -> Any:
+    """The names of the features' rows: those given, or those that a folder of features has."""
+    return x.tasks if tasks is None and isinstance(x, FeatureFolder) else tasks
 
 
 def _shared(array: np.ndarray[Any, Any]) -> Tensor:

@@ -22,13 +22,19 @@ _NAMES = (("task", "x"), ("item", "x"), ("train_task", "train_x"))
 Found = tuple[pl.Series | None, npt.NDArray[Any], dict[str, npt.NDArray[Any]]]
 
 
-def read_features(path: str | Path) -> tuple[pl.Series | None, npt.NDArray[Any]]:
-    """The names of the tasks or items (None for .npy: rows are in the order of the sorted tasks) and x[task, ...]."""
+def read_features(path: str | Path) -> tuple[pl.Series | None, Any]:
+    """The names of the tasks or items (None for .npy: rows are in the order of the sorted tasks) and x[task, ...]; of a
+    folder, a FeatureFolder."""
+    if Path(path).is_dir():
+        from .folder import FeatureFolder
+
+        found = FeatureFolder(path)
+        return found.tasks, found
     return read_with(path)[:2]
 
 
 def read_with(path: str | Path, more: tuple[str, ...] = ()) -> Found:
-    """The same, and whichever of the arrays or columns `more` the file has."""
+    """The same of a file, and whichever of the arrays or columns `more` it has."""
     path = Path(path)
     readers = {".npz": _npz, ".npy": _npy, ".parquet": _parquet}
     if path.suffix not in readers and path.exists():

@@ -8,6 +8,8 @@ when thousands of votes for one class are followed by thousands for another.
 
 from __future__ import annotations
 
+import threading
+import weakref
 from collections.abc import Callable
 from functools import cache
 from math import exp, log
@@ -163,10 +165,38 @@ def _in_log_space(weight: F8, k: int) -> bool:
 
 def sweep(weight: F8, k: int, theta: F8, floor: float) -> tuple[Callable[..., float], F8]:
     """The fused kernel for k classes and the confusion table in the form it wants."""
-    table = np.maximum(theta, floor).ravel()
-    if _in_log_space(weight, k):
-        return _sweep_generic, np.log(table)
-    return _sweep(k), table
+    log = _in_log_space(weight, k)
+    return _sweep_generic if log else _sweep(k), _floored.of(theta, floor, log)
+
+
+class _Floored:
+    """The last confusion table in the form of the kernels: the parts of a pass share it.
+
+    Only of arrays that nobody can write to, and no longer than they live.
+    """
+
+    def __init__(self) -> None:
+        self.theta: Callable[[], F8 | None] = lambda: None
+        self.how: tuple[float, bool] = (0.0, False)
+        self.table: F8 | None = None
+
+    def of(self, theta: F8, floor: float, log: bool) -> F8:
+        """The table, floored, or its logarithm."""
+        with _lock:
+            if self.theta() is theta and self.how == (floor, log) and self.table is not None:
+                return self.table
+            table = np.maximum(theta, floor).ravel()
+            table = np.log(table) if log else table
+            if not theta.flags.writeable:
+                self.theta, self.how, self.table = weakref.ref(theta, self._forget), (floor, log), table
+            return table
+
+    def _forget(self, ref: object) -> None:
+        if ref is self.theta:
+            self.table = None
+
+
+_lock, _floored = threading.RLock(), _Floored()
 
 
 def prior_for(weight: F8, k: int, prior: F8, floor: float) -> F8:
