@@ -51,3 +51,15 @@ def test_empty_masks_and_bad_input(face):
     uneven = pd.DataFrame({"task": ["t"] * 2, "worker": [*"ab"], "segmentation": [np.ones((2, 2)), np.ones((3, 2))]})
     with pytest.raises(ValueError, match="one 2-d shape"):
         face().fit(uneven)
+
+
+@pytest.mark.parametrize("workers", [1, 3, 8, 9, 13, 20])
+def test_patterns_are_the_pixels(workers):
+    from crowdwise.compat.crowdkit.aggregation.segmentation import patterns
+
+    masks = list(np.random.default_rng(workers).random((workers, 13, 9)) < 0.4)
+    seen = patterns(masks)
+    assert all((seen.image(said) == mask).all() for said, mask in zip(seen.said, masks, strict=True))
+    assert seen.count.sum() == 13 * 9
+    votes = seen.image(np.ones(workers) @ seen.said)
+    assert (votes == np.array(masks).sum(axis=0)).all()

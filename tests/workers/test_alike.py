@@ -15,6 +15,7 @@ from crowdwise.maths.alike.pairing import Rows, within_tasks
 from crowdwise.maths.numbers.picture.reliability import reliability
 from crowdwise.workers.alike import study as study_module
 from crowdwise.workers.alike.flags import Seen, alike_flags
+from crowdwise.workers.alike.judged import by_distance
 from crowdwise.workers.alike.study import same_as
 from crowdwise.workers.speed import speed
 
@@ -78,7 +79,7 @@ def classes_by_distance(monkeypatch):
 def look(votes, astray=None):
     rows = rows_of(votes)
     close = closeness(rows, partial(unlike, votes.label))
-    return alike_flags(votes, Seen(rows, close, same_as(votes), astray), speed(votes))
+    return alike_flags(votes, Seen(rows, close, same_as(votes), astray, by_distance(close)), speed(votes))
 
 
 def test_planted_workers_are_found(monkeypatch):

@@ -20,7 +20,7 @@ def test_one_answer_is_neither_best_nor_worst(name, method):
     result = registry.method(method).fit(fewer)
     header, rows = fewer.kind.door("worker_rows")(result, limit=2)
     said = dict(zip(fewer.workers.cast(str).to_list(), fewer.labels_per_worker.tolist(), strict=True))
-    assert "95 % interval" in header
+    assert "about 95 %" in header
     assert rows[2][0] == "…"
     assert all(said[row[0]] > 1 for row in rows[:2])
     table = f1_ends(result.worker_table())

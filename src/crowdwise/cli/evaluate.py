@@ -51,6 +51,7 @@ def evaluate(
 
     if truth is None:
         raise ParameterError("evaluate needs --truth FILE, a table task,label")
+    labels = run_of_items(labels)
     found: Result | pl.DataFrame = Result.load(labels) if labels.is_dir() else read_labels(labels, columns)
     told = None if labels.is_dir() else gold_beside(labels)
     answers = Asked(missing=missing).truth(truth, truth_columns, kind_of(found))
@@ -67,6 +68,28 @@ def evaluate(
         say(f"{scores.n_gold_left_out:,} tasks in the truth were gold in the {run} and are not counted")
     if scores.truths_without_labels:
         say(f"{scores.truths_without_labels:,} tasks in the truth have no label here and are not counted")
+
+
+def run_of_items(labels: Path) -> Path:
+    """A table of items (scores, clusters, places) is scored with the run in whose folder it lies; anything else stays
+    what it is."""
+    from ..core.errors import CrowdwiseError, DataError
+    from ..core.result import Result
+    from ..io.tables import open_table
+
+    if labels.is_dir() or not labels.is_file():
+        return labels
+    header = open_table(labels).header
+    of_lists = {"task", "place"} <= set(header)  # rankings have items of every task
+    if "item" not in header or "label" in header or ("task" in header and not of_lists):
+        return labels
+    try:
+        Result.load(labels.parent)
+    except CrowdwiseError:
+        raise DataError(
+            f"{labels} is a table of items and lies in no run; give evaluate the folder that aggregate wrote"
+        ) from None
+    return labels.parent
 
 
 def gold_beside(labels: Path) -> pl.DataFrame | None:

@@ -14,8 +14,9 @@ WIDE = 1.96
 
 
 def f1_ends(table: pl.DataFrame) -> pl.DataFrame:
-    """With f1_low and f1_high: Wilson's interval, an answer counting as one trial, as classes or spans of one answer
-    are right or wrong together (Wilson 1927, doi:10.1080/01621459.1927.10502953)."""
+    """With f1_low and f1_high, about 95 %: Wilson's interval as if F1 were a share of so many answers, since classes or
+    spans of one answer are right or wrong together (Wilson 1927, doi:10.1080/01621459.1927.10502953). A rule of thumb:
+    a picture of workers holds no single answers to draw again. `evaluate` draws tasks again for its own intervals."""
     f1 = table["f1"].fill_null(float("nan")).to_numpy()
     n = np.maximum(table["n_labels"].to_numpy().astype(np.float64), 1e-9)
     middle = (f1 + WIDE**2 / (2 * n)) / (1 + WIDE**2 / n)
@@ -45,7 +46,7 @@ def _rows(result: Result, limit: int, title: str, more: dict[str, str]) -> tuple
         + [number(row[name], 2 if name == "named" else 3) for name in more]
         for row in best.vstack(worst.reverse()).to_dicts()
     ]
-    header = ["worker", "answers", title, "95 % interval", *more.values()]
+    header = ["worker", "answers", title, "about 95 %", *more.values()]
     if len(worst):
         rows.insert(limit, ["…"] + [""] * (len(header) - 1))
     return header, rows

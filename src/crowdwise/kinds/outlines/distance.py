@@ -5,8 +5,6 @@ from __future__ import annotations
 import numpy as np
 import numpy.typing as npt
 
-from ...maths.outlines.masks import overlap
-from ...maths.outlines.raster import fill_even_odd, grid
 from .answers import Outlines
 
 F8 = npt.NDArray[np.float64]
@@ -17,12 +15,11 @@ MOST = 4096
 
 def distance(answers: Outlines, i: I8, j: I8) -> F8:
     """1 - IoU of what the outlines enclose; two answers without outlines agree."""
-    out = np.empty(len(i))
-    for at, (a, b) in enumerate(zip(np.asarray(i).tolist(), np.asarray(j).tolist(), strict=True)):
-        if not answers.size[a] or not answers.size[b]:
-            out[at] = float(answers.size[a] != answers.size[b])
-            continue
-        one, two = answers.of_row(a), answers.of_row(b)
-        x, y = grid([*one, *two], MOST)
-        out[at] = 1 - overlap(fill_even_odd(one, x, y), fill_even_odd(two, x, y))
-    return out
+    from ...maths.kernels.outlines_compiled import common_pixels
+
+    i, j = (np.asarray(each, dtype=np.int64) for each in (i, j))
+    both, either = np.empty(len(i), dtype=np.int64), np.empty(len(i), dtype=np.int64)
+    common_pixels(answers.start, answers.first, answers.point, i, j, MOST, both, either)
+    iou = np.where(either > 0, both / np.maximum(either, 1), 1.0)
+    blank = (answers.size[i] == 0) | (answers.size[j] == 0)
+    return np.asarray(np.where(blank, (answers.size[i] != answers.size[j]).astype(np.float64), 1 - iou))

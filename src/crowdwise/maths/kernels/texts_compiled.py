@@ -170,3 +170,27 @@ def rover(task_offsets, order, text_offsets, word, weight, plain, out_row, out_p
                 n_out += 1
     out_offsets[task_offsets.size - 1] = n_out
     return n_out
+
+
+@njit(cache=True, nogil=True)
+def weighted_means(x, begin, weight, out):
+    """out[task]: the weighted mean of rows begin[task] .. begin[task + 1] of x."""
+    for t in range(begin.size - 1):
+        total = 0.0
+        for e in range(begin[t], begin[t + 1]):
+            total += weight[e]
+            for d in range(x.shape[1]):
+                out[t, d] += weight[e] * x[e, d]
+        for d in range(x.shape[1]):
+            out[t, d] /= total
+
+
+@njit(cache=True, nogil=True)
+def squared_distances(x, begin, mean, out):
+    """How far each row of a task is from its mean, squared."""
+    for t in range(begin.size - 1):
+        for e in range(begin[t], begin[t + 1]):
+            s = 0.0
+            for d in range(x.shape[1]):
+                s += (x[e, d] - mean[t, d]) ** 2
+            out[e] = s

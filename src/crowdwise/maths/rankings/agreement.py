@@ -27,7 +27,7 @@ class Agreement:
 
 
 def agreement(rows: RankRows, score: F8) -> Agreement:
-    """Weighted by pairs of items."""
+    """With score[entry], or score[row, place] of each row by itself; weighted by pairs of items."""
     size = rows.size.astype(np.float64)
     tied = _tie_sizes(rows)
     every = size * (size - 1) / 2

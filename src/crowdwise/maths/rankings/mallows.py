@@ -57,8 +57,9 @@ def _centres(rows: RankRows, phi: F8, seed: int) -> F8:
 
 
 def distances(rows: RankRows, score: F8) -> F8:
-    """Pairs of each row that stand the other way round in the scores; a tie on either side is a half."""
-    own = np.where(rows.there, score[np.maximum(rows.entry, 0)], np.nan)
+    """Pairs of each row that stand the other way round in the scores; a tie on either side is a half. Scores are
+    by entry, or by row and place."""
+    own = np.where(rows.there, score[np.maximum(rows.entry, 0)] if score.ndim == 1 else score, np.nan)
     out = np.zeros(len(rows))
     for lo in range(0, len(rows), 4096):
         some, level = own[lo : lo + 4096], rows.level[lo : lo + 4096].astype(np.float64)

@@ -19,7 +19,7 @@ def borda(rows: RankRows) -> tuple[F8, list[Block]]:
         begin, end = int(rows.begin[task]), int(rows.begin[task + 1])
         if end == begin:
             continue
-        share = _shares(rows.levels(task))
+        share = shares(rows.levels(task))
         w = rows.weights[own][:, None] * np.isfinite(share)
         total = w.sum(axis=0)
         mean = np.where(total > 0, (w * np.nan_to_num(share)).sum(axis=0) / np.where(total > 0, total, 1.0), 0.5)
@@ -34,7 +34,7 @@ def borda(rows: RankRows) -> tuple[F8, list[Block]]:
     return score, blocks
 
 
-def _shares(level: F8) -> F8:
+def shares(level: F8) -> F8:
     """Of each row and entry: the share of the others in the row that come after it."""
     out = np.full_like(level, np.nan)
     n = np.isfinite(level).sum(axis=1)

@@ -16,8 +16,8 @@ from ...maths.alike.pairing import Rows
 from ..flags import Flag, examples
 from ..speed import Speed
 from ..wording import number
+from .judged import LEAST, Judged
 
-F8 = npt.NDArray[np.float64]
 I8 = npt.NDArray[np.int64]
 
 # What the flags mean for people, the most serious first.
@@ -29,30 +29,27 @@ ALIKE_FLAGS = {
     "fast": "answers far more quickly than the rest of the crowd",
     "unknown": "too few answers to say anything",
 }
-# Answers to tasks that others answered too, that a worker must have to be judged.
-LEAST = 8
-# Random: surely (so many standard errors) less than half of what the usual worker has, and not surely above a tenth.
-SURE, HALF, TENTH = 3.0, 0.5, 0.1
 # Constant: one answer in so large a share, which the others' answers to the same tasks make as unlikely as this.
 ONE_ANSWER, UNLIKELY = 0.9, 1e-4
 
 
 @dataclass(frozen=True, eq=False)
 class Seen:
-    """What the flags are read off: rows, how close, equal answers by code, and rows that differ from the estimate."""
+    """What the flags are read off: rows, how close, equal answers by code, rows that differ from the estimate, and the
+    chances that workers do not look or turn answers round."""
 
     rows: Rows
     close: Closeness
     same_as: I8
     astray: npt.NDArray[np.bool_] | None
+    judged: Judged
 
 
 def alike_flags(votes: Votes[Any], seen: Seen, speed: Speed) -> list[Flag]:
     """All flags, the most serious first."""
     constant = list(_constant(votes, seen))
     idle = {flag.worker for flag in constant}
-    found = [*constant, *(flag for flag in _random(votes, seen) if flag.worker not in idle)]
-    found.sort(key=lambda flag: list(ALIKE_FLAGS).index(flag.name))
+    found = [*constant, *(flag for flag in seen.judged.flags(votes) if flag.worker not in idle)]
     found += [flag for flag in _copying(votes, seen) if flag.worker not in idle]
     return [*found, *_fast(votes, seen, speed), *_unknown(votes, seen)]
 
@@ -101,37 +98,6 @@ def _in_words(votes: Votes[Any], row: int) -> str:
     said = votes.answers.words(np.array([row]))
     text = str(said[0]) if said else ""
     return repr(text if len(text) <= 40 else f"{text[:39]}…")
-
-
-def _random(votes: Votes[Any], seen: Seen) -> Iterator[Flag]:
-    """Whose answers go with the tasks no better than answers dealt out at random, or surely worse."""
-    close = seen.close
-    known = (close.n >= LEAST) & np.isfinite(close.follows) & np.isfinite(close.error)
-    if known.sum() < 3:
-        return
-    usual = float(np.median(close.follows[known]))
-    # In a crowd that hardly follows the tasks itself nobody stands out.
-    if usual <= TENTH:
-        return
-    # A worker whose rows hardly vary has no error to speak of: they are given that of a share.
-    error = np.maximum(close.error, 0.5 / np.maximum(close.n, 1))
-    high, low = close.follows + as_sure(SURE, close.n) * error, close.follows - 2 * error
-    for w in np.flatnonzero(known & (high < HALF * usual) & (low <= TENTH * usual)).tolist():
-        own = seen.rows.by_worker[0][seen.rows.by_worker[1][w] : seen.rows.by_worker[1][w + 1]]
-        words = (
-            f"follows the tasks by {number(close.follows[w], 2)} (0: answers dealt out at random) over "
-            f"{int(close.n[w]):,} answers, where the usual worker has {number(usual, 2)}"
-        )
-        name = "reversed" if high[w] < 0 else "random"
-        words += "; do they take one answer for its opposite?" * (name == "reversed")
-        yield _flag(votes, w, name, evidence=words, tasks=examples(votes, seen.rows.task[own]))
-
-
-def as_sure(errors: float, n: I8) -> F8:
-    """So many standard errors, or more where few answers gave the error: Student's quantile for the normal one's."""
-    from scipy.stats import norm, t
-
-    return np.asarray(t.isf(norm.sf(errors), np.maximum(n - 1, 1)))
 
 
 def _copying(votes: Votes[Any], seen: Seen) -> Iterator[Flag]:

@@ -7,7 +7,7 @@ the estimate and from gold. A kind with more to tell extends `AlikeStudy`, or ap
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
 from functools import partial
 from typing import Any, ClassVar
@@ -28,8 +28,11 @@ from ..speed import Speed, speed
 from ..studied import Studied
 from ..wording import between, number
 from .flags import ALIKE_FLAGS, Seen, alike_flags
+from .judged import Judged, by_distance
 
 F8 = npt.NDArray[np.float64]
+# Who does not look, or turns answers round, by what a kind knows.
+Judge = Callable[[Votes[Any], Result], Judged]
 
 
 @dataclass(frozen=True, eq=False)
@@ -79,15 +82,19 @@ def flag_alike(votes: Votes[Any], result: Result) -> list[Any]:
     return study_alike(votes, result).flags
 
 
-def looked_at(votes: Votes[Any], result: Result, *, gold: Any = None, idle: float = 600.0) -> dict[str, Any]:
-    """The parts of a study, for kinds that add to it: votes, result, quality, agreement, flags, speed."""
+def looked_at(
+    votes: Votes[Any], result: Result, *, gold: Any = None, idle: float = 600.0, judge: Judge | None = None
+) -> dict[str, Any]:
+    """The parts of a study, for kinds that add to it: votes, result, quality, agreement, flags, speed. `judge` says who
+    does not look or turns answers round, where a kind knows more than distances."""
     if votes.weight is not None and bool((votes.weight <= 0).any()):
         votes = votes.take(np.flatnonzero(votes.weight > 0))
     rows = Rows(votes.task, votes.worker, votes.n_tasks, votes.n_workers)
     distance = votes.kind.door("distance")
     close = closeness(rows, partial(distance, votes.answers))
     off = _off(votes, result)
-    seen = Seen(rows, close, same_as(votes), None if off is None else off > 0)
+    judged = by_distance(close) if judge is None else judge(votes, result)
+    seen = Seen(rows, close, same_as(votes), None if off is None else off > 0, judged)
     pace = speed(votes, idle)
     return {
         "votes": votes,

@@ -19,12 +19,14 @@ from ...kinds.comparisons.columns import EVERYONE
 from ...kinds.comparisons.rows import rows_of
 from ...maths.comparisons.reliability import Reliability, reliability
 from ...scoring.scored import Table
-from ..alike.flags import ALIKE_FLAGS, LEAST
+from ..alike.flags import ALIKE_FLAGS
+from ..alike.judged import LEAST, Judged, unjudged
 from ..alike.study import AlikeStudy, looked_at
 from ..flags import Flag, examples
 from ..ranking import best_and_worst
 from ..short import bar
 from ..wording import between, number
+from .judging import pair_chances
 
 FLAGS = {
     "reversed": "prefers the worse item: perhaps they read the question the other way round",
@@ -32,9 +34,8 @@ FLAGS = {
     "constant": "takes one side whatever the items",
     **{name: words for name, words in ALIKE_FLAGS.items() if name in ("copying", "fast", "unknown")},
 }
-# Reversed: surely below one half. Random: surely nearer to a coin than to the usual worker, in a crowd whose usual
-# worker is at least so reliable.
-REVERSED, RANDOM, USUAL = 0.995, 0.97, 0.65
+# Nobody stands out in a crowd whose usual worker is less reliable than this.
+USUAL = 0.6
 # One side in so large a share of the answers, which the scores make as unlikely as this.
 ONE_SIDE, UNLIKELY = 0.9, 1e-5
 
@@ -78,7 +79,7 @@ class PairStudy(AlikeStudy):
 
 def study_comparisons(votes: Votes[Comparisons], result: Result, *, gold: Any = None, idle: float = 600.0) -> PairStudy:
     """Of comparisons. `gold` adds distances on known pairs, `idle` is the longest pause in seconds that is work."""
-    parts = looked_at(votes, result, gold=gold, idle=idle)
+    parts = looked_at(votes, result, gold=gold, idle=idle, judge=unjudged)
     votes = parts["votes"]
     rows = rows_of(votes)
     judged = reliability(rows, _scores(votes, result))
@@ -126,28 +127,16 @@ def pair_flags(votes: Votes[Comparisons], judged: Reliability, result: Result) -
     decided = np.bincount(votes.worker, votes.answers.outcome != 2, votes.n_workers)
     known = decided >= LEAST
     usual = float(np.median(judged.mean[known])) if known.any() else 0.0
-    if usual < USUAL or known.sum() < 3:
-        return []  # a crowd that hardly follows its own scores has nobody who stands out
-    below, near = judged.below(0.5), judged.below((0.5 + usual) / 2)
-    upside = known & (below >= REVERSED)
-    coin = known & ~upside & (near >= RANDOM)
-    side = dict(_one_sided(votes, result, known))
-    found = [*_judged(votes, judged, upside, "reversed", decided, usual, below)]
-    found += [flag for flag in _judged(votes, judged, coin, "random", decided, usual, near) if flag.worker not in side]
-    return [*found, *side.values()]
 
-
-def _judged(
-    votes: Votes[Comparisons], judged: Reliability, who: Any, name: str, decided: Any, usual: float, chance: Any
-) -> Iterator[Flag]:
-    for w in np.flatnonzero(who).tolist():
-        words = (
+    def words(w: int) -> str:
+        return (
             f"follows the better item in about {judged.mean[w]:.0%} of {int(decided[w]):,} decided answers (95 % "
             f"interval {judged.low[w]:.0%} to {judged.high[w]:.0%}), where the usual worker does in {usual:.0%}"
         )
-        own = votes.task[votes.worker == w]
-        yield Flag(votes.workers[w], name, probability=float(chance[w]), evidence=words, tasks=examples(votes, own),
-                   of="comparisons")  # fmt: skip
+
+    side = dict(_one_sided(votes, result, known))
+    found = list(Judged(pair_chances(rows_of(votes)), words).flags(votes)) if usual >= USUAL else []
+    return [*(flag for flag in found if flag.name == "reversed" or flag.worker not in side), *side.values()]
 
 
 def _one_sided(votes: Votes[Comparisons], result: Result, known: Any) -> Iterator[tuple[Any, Flag]]:

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
 from dataclasses import dataclass
 from typing import Any
 
@@ -14,15 +13,18 @@ from ...aggregate.probabilities.base import rows_of
 from ...core.result import Result
 from ...core.votes import Votes
 from ...kinds.probabilities.votes import Probabilities
+from ...maths.alike.abilities import by_means
 from ...maths.probabilities.fit import CLIP
 from ...maths.probabilities.signals import HELD, gaps_by_others, signals
-from ..alike.flags import ALIKE_FLAGS, HALF, LEAST, SURE, TENTH
+from ..alike.judged import LEAST, Judged
 from ..alike.study import AlikeStudy, looked_at
 from ..flags import Flag
 from ..ranking import best_and_worst
 from ..wording import number
 
 F8 = npt.NDArray[np.float64]
+# Answers whose error the crowd's stands for.
+DRAWN = 8.0
 
 
 @dataclass(frozen=True, eq=False)
@@ -35,34 +37,32 @@ def study_probabilities(
     votes: Votes[Probabilities], result: Result, *, gold: Any = None, idle: float = 600.0
 ) -> ProbabilityStudy:
     """Of probabilities. `gold` adds distances from known outcomes."""
-    parts = looked_at(votes, result, gold=gold, idle=idle)
     seen = signals(rows_of(votes), None, CLIP, HELD, 200, 1e-8)
     gap, error = gaps_by_others(rows_of(votes), seen, CLIP)
+    parts = looked_at(votes, result, gold=gold, idle=idle, judge=lambda these, _: _moved(these, gap, error))
     quality: pl.DataFrame = parts["quality"]
     own = {"shift": seen.shift, "gap": gap, "gap_low": gap - 1.96 * error, "gap_high": gap + 1.96 * error}
     parts["quality"] = quality.with_columns(pl.Series(name, values).fill_nan(None) for name, values in own.items())
-    constant = {flag.worker for flag in parts["flags"] if flag.name == "constant"}
-    rest = [flag for flag in parts["flags"] if flag.name not in ("random", "reversed")]
-    found = [flag for flag in _unmoved(votes, gap, error) if flag.worker not in constant]
-    parts["flags"] = sorted([*rest, *found], key=lambda flag: list(ALIKE_FLAGS).index(flag.name))
     return ProbabilityStudy(**parts)
 
 
-def _unmoved(votes: Votes[Probabilities], gap: F8, error: F8) -> Iterator[Flag]:
-    """Whom the tasks surely move less than half as far as the usual worker, or the other way."""
-    known = (votes.labels_per_worker >= LEAST) & np.isfinite(gap) & np.isfinite(error)
-    usual = float(np.median(gap[known])) if known.sum() >= 3 else 0.0
-    if usual <= 0:
-        return
-    high, low = gap + SURE * error, gap - 2 * error
-    for w in np.flatnonzero(known & (high < HALF * usual) & (low <= TENTH * usual)).tolist():
-        name = "reversed" if high[w] < 0 else "random"
-        words = (
+def _moved(votes: Votes[Probabilities], gap: F8, error: F8) -> Judged:
+    """Whom the tasks do not move, or move the other way, beside how far they move the crowd."""
+    n = votes.labels_per_worker.astype(np.float64)
+    known = (n >= LEAST) & np.isfinite(gap) & np.isfinite(error)
+    usual = float(np.median(gap[known])) if known.any() else 0.0
+    # Somebody who says one number always has no error at all: theirs is drawn to the crowd's.
+    wide = float(np.median(error[known])) if known.any() else 1.0
+    held = np.sqrt((n * np.nan_to_num(error) ** 2 + DRAWN * wide**2) / (n + DRAWN))
+
+    def words(w: int) -> str:
+        told = (
             f"what the others think likely moves them by {number(gap[w], 2)} ± {number(2 * error[w], 2)} in log odds "
             f"over {votes.labels_per_worker[w]:,} answers, where it moves the usual worker by {number(usual, 2)}"
         )
-        words += "; is their scale upside down?" * (name == "reversed")
-        yield Flag(votes.workers[w], name, evidence=words, of=votes.kind.name)
+        return told + "; is their scale upside down?" * bool(gap[w] < 0)
+
+    return Judged(by_means(gap, held, n - 2 + DRAWN, known), words)
 
 
 def flag_probabilities(votes: Votes[Probabilities], result: Result) -> list[Flag]:

@@ -7,32 +7,34 @@ from dataclasses import dataclass
 from typing import Any, ClassVar
 
 import numpy as np
+import numpy.typing as npt
 import polars as pl
 
-from ...aggregate.rankings.podium import MANY
 from ...core.result import Result
 from ...core.votes import Votes
 from ...kinds.rankings.answers import Rankings
 from ...kinds.rankings.rows import rows_of
 from ...maths.rankings.agreement import Agreement, agreement
+from ...maths.rankings.heats import heat_chances
+from ...maths.rankings.others import places_by_others
 from ...maths.rankings.rows import RankRows
-from ...maths.rankings.simple import borda
 from ...scoring.scored import Table
 from ..alike.flags import ALIKE_FLAGS
+from ..alike.judged import LITTLE, Judged, unjudged
 from ..alike.study import AlikeStudy, looked_at
-from ..flags import Flag, examples
+from ..flags import Flag
 from ..ranking import best_and_worst
 from ..short import bar
 from ..wording import between, number
 
+F8 = npt.NDArray[np.float64]
 FLAGS = {
     "reversed": "ranks upside down: perhaps they put the worst first",
     "random": "the rankings do not follow what the others say",
     **{name: words for name, words in ALIKE_FLAGS.items() if name in ("constant", "copying", "fast", "unknown")},
 }
-# Pairs of items in a worker's rankings that are needed to judge them; how many spreads of a guesser's mean tau surely
-# below nothing is upside down; and how many standard errors below half the usual worker's is guessing.
-PAIRS, REVERSED, RANDOM = 15, 3.5, 3.5
+# Pairs of items in a worker's rankings that are needed to judge them.
+PAIRS = 15
 
 
 @dataclass(frozen=True, eq=False)
@@ -72,27 +74,20 @@ class RankingStudy(AlikeStudy):
 
 def study_rankings(votes: Votes[Rankings], result: Result, *, gold: Any = None, idle: float = 600.0) -> RankingStudy:
     """Of rankings. `gold` adds distances on known lists, `idle` is the longest pause in seconds that is work."""
-    parts = looked_at(votes, result, gold=gold, idle=idle)
+    parts = looked_at(votes, result, gold=gold, idle=idle, judge=unjudged)
     votes = parts["votes"]
     rows, _ = rows_of(votes)
-    close = agreement(rows, _scores(rows, result))
+    places = places_by_others(rows)
+    close = agreement(rows, places)
     parts["quality"] = _table(result, parts["quality"])
     rest = [flag for flag in parts["flags"] if flag.name in ("constant", "copying", "fast")]
-    parts["flags"] = [*ranking_flags(votes, close), *rest, *_unknown(votes, close)]
+    parts["flags"] = [*ranking_flags(votes, close, rows, places), *rest, *_unknown(votes, close)]
     return RankingStudy(**parts)
 
 
 def flag_rankings(votes: Votes[Rankings], result: Result) -> list[Flag]:
     """All flags of a fit of rankings."""
     return study_rankings(votes, result).flags
-
-
-def _scores(rows: RankRows, result: Result) -> Any:
-    """Scores to judge workers by: those of the fit, or mean places where lists were ranked too rarely for a fit with
-    workers not to follow single ones of them."""
-    if rows.choices < MANY or rows.n_entries != len(result.score):
-        return borda(rows)[0]
-    return result.score
 
 
 def _table(result: Result, table: pl.DataFrame) -> pl.DataFrame:
@@ -102,33 +97,20 @@ def _table(result: Result, table: pl.DataFrame) -> pl.DataFrame:
     return pl.concat([table.select(first), added, table.drop(first)], how="horizontal")
 
 
-def ranking_flags(votes: Votes[Rankings], close: Agreement) -> list[Flag]:
+def ranking_flags(votes: Votes[Rankings], close: Agreement, rows: RankRows, places: F8) -> list[Flag]:
     """Workers who rank upside down, then those who guess."""
-    known = close.pairs >= PAIRS
-    if known.sum() < 3:
-        return []
-    usual = float(np.median(close.mean[known]))
-    if usual < 0.1:
+    known = (close.pairs >= PAIRS) & np.isfinite(close.mean)
+    usual = float(np.median(close.mean[known])) if known.any() else 0.0
+    if usual < LITTLE:
         return []  # a crowd that hardly agrees with its own orders has nobody who stands out
-    upside = known & (close.mean < -REVERSED * close.chance)
-    wide = np.maximum(close.error, close.chance)
-    guess = known & ~upside & (close.mean + RANDOM * wide < 0.5 * usual + close.chance) & (close.mean < 0.25 * usual)
-    guess &= (usual - close.mean) > RANDOM * wide
-    return [*_judged(votes, close, upside, "reversed", usual), *_judged(votes, close, guess, "random", usual)]
 
-
-def _judged(votes: Votes[Rankings], close: Agreement, who: Any, name: str, usual: float) -> Iterator[Flag]:
-    from scipy.stats import norm
-
-    for w in np.flatnonzero(who).tolist():
-        z = close.mean[w] / close.chance[w] if name == "reversed" else (close.mean[w] - usual) / close.error[w]
-        words = (
-            f"Kendall's tau with the estimated orders is {close.mean[w]:.2f} over {int(close.n[w]):,} rankings "
+    def words(w: int) -> str:
+        return (
+            f"Kendall's tau with the orders of the others is {close.mean[w]:.2f} over {int(close.n[w]):,} rankings "
             f"({int(close.pairs[w]):,} pairs of items), where the usual worker has {usual:.2f}"
         )
-        own = votes.task[votes.worker == w]
-        yield Flag(votes.workers[w], name, p_value=float(norm.cdf(z)), evidence=words, tasks=examples(votes, own),
-                   of="rankings")  # fmt: skip
+
+    return list(Judged(heat_chances(rows, places, known), words).flags(votes))
 
 
 def _unknown(votes: Votes[Rankings], close: Agreement) -> Iterator[Flag]:

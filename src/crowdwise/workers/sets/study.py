@@ -15,9 +15,7 @@ from ...kinds.sets.answers import Sets
 from ...scoring.scored import Table
 from ..alike.study import AlikeStudy, looked_at
 from ..wording import number
-
-# Standard errors by which a worker must name more of what is true than of what is not, not to be said to guess.
-SURE = 2.0
+from .judging import sets_judged
 
 
 @dataclass(frozen=True, eq=False)
@@ -36,25 +34,14 @@ class SetStudy(AlikeStudy):
 
 def study_sets(votes: Votes[Sets], result: Result, *, gold: Any = None, idle: float = 600.0) -> SetStudy:
     """Quality, agreement and flags. `gold` adds distances on known tasks."""
-    found = looked_at(votes, result, gold=gold, idle=idle)
+    found = looked_at(votes, result, gold=gold, idle=idle, judge=sets_judged)
     found["agreement"] = [replace(each, name=f"{each.name} (MASI)") for each in found["agreement"]]
     own = result.worker_table().drop("n_labels")
     floats = [name for name, kind in own.schema.items() if kind.is_float()]
     found["quality"] = found["quality"].join(
         own.with_columns(pl.col(floats).fill_nan(None)), on="worker", how="left", maintain_order="left"
     )
-    telling = _telling(found["quality"])
-    found["flags"] = [flag for flag in found["flags"] if not (flag.name == "random" and flag.worker in telling)]
     return SetStudy(**found)
-
-
-def _telling(quality: pl.DataFrame) -> set[Any]:
-    """Workers who name what is true surely more often than what is not. Sets that share little are far apart by MASI,
-    so that poor workers may look as if they guessed; these do not."""
-    n_true = pl.col("precision") * pl.col("named") * pl.col("n_labels") / pl.col("recall")
-    error = (pl.col("recall") * (1 - pl.col("recall")) / n_true).sqrt()
-    sure = pl.col("recall") - pl.col("false_alarms") > SURE * error
-    return set(quality.filter(sure.fill_null(False) & (pl.col("recall") > 0))["worker"].to_list())
 
 
 def known(votes: Votes[Sets], gold: Any) -> tuple[np.ndarray[Any, Any], Sets]:

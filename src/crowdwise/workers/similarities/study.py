@@ -7,24 +7,24 @@ from dataclasses import dataclass
 from typing import Any, ClassVar
 
 import numpy as np
-import numpy.typing as npt
 import polars as pl
 
 from ...aggregate.similarities.base import pairs_of
 from ...core.result import Result
+from ...core.vocabulary import lookup
 from ...core.votes import Votes
 from ...kinds.similarities.answers import Similarities
-from ...kinds.similarities.estimate import SimilarityWorkers
+from ...kinds.similarities.estimate import SimilarityEstimate, SimilarityWorkers
+from ...maths.alike.population import nobody
 from ...scoring.scored import Table
-from ..alike.flags import ALIKE_FLAGS, LEAST, as_sure
+from ..alike.flags import ALIKE_FLAGS
+from ..alike.judged import LEAST, Judged
 from ..alike.study import AlikeStudy, looked_at
 from ..flags import Flag
 from ..ranking import best_and_worst
 from ..wording import between, number
+from .judging import coin_chances
 
-F8 = npt.NDArray[np.float64]
-# Random: the two coins sum to surely (so many standard errors) less than half of what the usual worker's do beyond 1.
-SURE, HALF, TENTH = 3.0, 0.5, 0.1
 # Constant: one answer in so large a share, as unlikely as this where the crowd says it as often as it does.
 ONE_ANSWER, UNLIKELY = 0.95, 1e-5
 
@@ -65,13 +65,13 @@ def study_similarities(
 ) -> SimilarityStudy:
     """Of same or different; `gold` is not used (it is of items), `idle` is the longest pause that is still work."""
     del gold
-    parts = looked_at(votes, result, idle=idle)
+    parts = looked_at(votes, result, idle=idle, judge=coins_judged)
     more = result.worker_table().drop("n_labels").with_columns(pl.col("worker").cast(votes.workers.dtype))
     parts["quality"] = parts["quality"].join(more, on="worker", how="left", maintain_order="left")
-    known = {flag.worker for flag in parts["flags"] if flag.name in ("constant", "random")}
-    own = [flag for flag in coin_flags(votes, result) if flag.worker not in known]
-    judged = {flag.worker for flag in own} | _judged(votes)
-    parts["flags"] = own + [f for f in parts["flags"] if not (f.name == "unknown" and f.worker in judged)]
+    own = list(coin_flags(votes))
+    idlers, judged = {flag.worker for flag in own}, _judged(votes)
+    rest = [flag for flag in parts["flags"] if not (flag.name == "unknown" and flag.worker in judged)]
+    parts["flags"] = own + [f for f in rest if not (f.worker in idlers and f.name in ("constant", "random"))]
     return SimilarityStudy(**parts)
 
 
@@ -85,39 +85,40 @@ def _judged(votes: Votes[Similarities]) -> set[Any]:
     return set(votes.workers.gather(np.flatnonzero(votes.labels_per_worker >= LEAST)).to_list())
 
 
-def coin_flags(votes: Votes[Similarities], result: Result) -> Iterator[Flag]:
-    """Constant, random and adversarial workers by their coins against the clusters."""
-    from scipy.stats import binom
-
-    picture = result.picture
+def coins_judged(votes: Votes[Similarities], result: Result) -> Judged:
+    """Random and adversarial workers by clusters that they had no part in."""
+    picture, own = result.picture, result.estimate
     assert isinstance(picture, SimilarityWorkers)
-    pairs = pairs_of(votes)
-    m = votes.n_workers
-    n = np.bincount(pairs.worker, minlength=m)
-    yes = np.bincount(pairs.worker, weights=pairs.same, minlength=m)
-    usual = float(pairs.same.mean()) if len(pairs) else 0.5
-    signal, error = _signal(picture, n)
-    high = signal + as_sure(SURE, n) * error
+    assert isinstance(own, SimilarityEstimate)
+    signal = picture.hit + picture.rejection - 1
+    n = votes.labels_per_worker
     heard = (n >= LEAST) & np.isfinite(signal)
     middle = float(np.median(signal[heard])) if heard.any() else 0.0
+
+    def words(w: int) -> str:
+        return (
+            f"the two coins sum to {1 + signal[w]:.2f} (1: answers do not depend on the pair, below 1: the opposite "
+            f"tells more) over {n[w]} answers, where the usual worker's sum to {1 + middle:.2f}"
+        )
+
+    at, there = lookup(own.items, votes.answers.items)
+    belief = own.belief[at] if len(own.belief) else np.ones((0, 1))
+    cluster = np.where(there, belief.argmax(axis=1), 0).astype(np.int64)
+    found = coin_chances(pairs_of(votes), cluster, max(belief.shape[1], 1)) if middle > 0 else nobody(len(n))
+    return Judged(found, words, "adversarial")
+
+
+def coin_flags(votes: Votes[Similarities]) -> Iterator[Flag]:
+    """Workers who give one answer far more often than the crowd."""
+    from scipy.stats import binom
+
+    pairs = pairs_of(votes)
+    n = np.bincount(pairs.worker, minlength=votes.n_workers)
+    yes = np.bincount(pairs.worker, weights=pairs.same, minlength=votes.n_workers)
+    usual = float(pairs.same.mean()) if len(pairs) else 0.5
     for w in np.flatnonzero(n >= LEAST).tolist():
         most, share = max(yes[w], n[w] - yes[w]), usual if yes[w] >= n[w] - yes[w] else 1 - usual
         if most >= ONE_ANSWER * n[w] and binom.sf(most - 1, n[w], share) < UNLIKELY:
             word = "same" if yes[w] == most else "different"
             words = f'says "{word}" in {most:.0f} of {n[w]} answers, where the crowd does in {share:.0%}'
             yield Flag(votes.workers[w], "constant", evidence=words, of="similarities")
-        elif heard[w] and high[w] < 0:
-            words = f"right {picture.skill[w]:.0%} of {n[w]} times: the opposite tells more"
-            yield Flag(votes.workers[w], "adversarial", evidence=words, of="similarities")
-        elif heard[w] and high[w] < HALF * middle and signal[w] - error[w] < TENTH:
-            words = (f"the two coins sum to {1 + signal[w]:.2f} (1: answers do not depend on the pair) over {n[w]} "
-                     f"answers, where the usual worker's sum to {1 + middle:.2f}")  # fmt: skip
-            yield Flag(votes.workers[w], "random", evidence=words, of="similarities")
-
-
-def _signal(picture: SimilarityWorkers, n: npt.NDArray[np.int64]) -> tuple[F8, F8]:
-    """hit + rejection - 1 (0: the answers do not depend on the pair) and its standard error."""
-    # The widths of the intervals tell how many pairs of each sort there were.
-    parts = [(getattr(picture, f"{x}_high") - getattr(picture, f"{x}_low")) / 3.92 for x in ("hit", "rejection")]
-    signal = picture.hit + picture.rejection - 1
-    return np.where(n > 0, signal, np.nan), np.sqrt(parts[0] ** 2 + parts[1] ** 2)

@@ -7,21 +7,23 @@ from dataclasses import dataclass
 from typing import Any, ClassVar
 
 import numpy as np
+import numpy.typing as npt
 import polars as pl
 
+from ...aggregate.triplets.base import rows_of
 from ...core.result import Result
 from ...core.votes import Votes
 from ...kinds.triplets.answers import Triplets
 from ...kinds.triplets.estimate import TripletWorkers
 from ...scoring.scored import Table
-from ..alike.flags import ALIKE_FLAGS, LEAST
+from ..alike.flags import ALIKE_FLAGS
+from ..alike.judged import LEAST, Judged, unjudged
 from ..alike.study import AlikeStudy, looked_at
 from ..flags import Flag
 from ..ranking import best_and_worst
 from ..wording import between, number
+from .judging import place_chances
 
-# Random: surely (so many standard errors) right less often than half-way from a coin to the usual worker.
-SURE, HALF, TENTH = 2.0, 0.5, 0.1
 # Constant: one side in so large a share of so many answers, as unlikely as this by tossing a coin.
 ONE_SIDE, UNLIKELY = 0.9, 1e-5
 
@@ -71,7 +73,7 @@ def worker_rows(result: Result, limit: int = 5) -> tuple[list[str], list[list[st
 def study_triplets(votes: Votes[Triplets], result: Result, *, gold: Any = None, idle: float = 600.0) -> TripletStudy:
     """Of triplets; there is no gold for these, `idle` is the longest pause in seconds that is still work."""
     del gold
-    parts = looked_at(votes, result, idle=idle)
+    parts = looked_at(votes, result, idle=idle, judge=unjudged)
     more = result.worker_table().drop("n_labels").with_columns(pl.col("worker").cast(votes.workers.dtype))
     parts["quality"] = parts["quality"].join(more, on="worker", how="left", maintain_order="left")
     own = list(slope_flags(votes, result))
@@ -89,25 +91,37 @@ def flag_triplets(votes: Votes[Triplets], result: Result) -> list[Flag]:
     return study_triplets(votes, result).flags
 
 
-def slope_flags(votes: Votes[Triplets], result: Result) -> Iterator[Flag]:
-    """Constant, random and adversarial workers, by how often their answers go with the places."""
-    from scipy.stats import binom
-
+def slope_flags(votes: Votes[Triplets], result: Result) -> list[Flag]:
+    """Constant, adversarial and random workers, by how often their answers go with the places."""
+    constant = dict(_one_sided(votes))
     picture = result.picture
     assert isinstance(picture, TripletWorkers)
     n = votes.labels_per_worker
-    left = np.bincount(votes.worker, weights=votes.answers.side == 0, minlength=votes.n_workers)
     heard = (n >= LEAST) & np.isfinite(picture.skill)
     usual = float(np.median(picture.skill[heard])) if heard.any() else 0.5
-    for w in np.flatnonzero(heard).tolist():
-        skill, most = float(picture.skill[w]), max(left[w], n[w] - left[w])
-        error = float(np.sqrt(max(skill * (1 - skill), 0.05) / n[w]))
-        words = f"{skill:.0%} of {n[w]} answers go with the places, where the usual worker has {usual:.0%}"
+
+    def words(w: int) -> str:
+        return f"{picture.skill[w]:.0%} of {n[w]} answers go with the places, where the usual worker has {usual:.0%}"
+
+    dimensions = int(result.extra.get("dimensions", 2))
+    found = place_chances(rows_of(votes), votes.answers.side[kept_rows(votes)], dimensions)
+    judged = Judged(found, words, "adversarial").flags(votes)
+    return [*constant.values(), *(flag for flag in judged if flag.worker not in constant)]
+
+
+def kept_rows(votes: Votes[Triplets]) -> npt.NDArray[np.int64]:
+    """The rows that weigh something."""
+    return np.arange(len(votes)) if votes.weight is None else np.flatnonzero(votes.weight > 0)
+
+
+def _one_sided(votes: Votes[Triplets]) -> Iterator[tuple[Any, Flag]]:
+    from scipy.stats import binom
+
+    n = votes.labels_per_worker
+    left = np.bincount(votes.worker, weights=votes.answers.side == 0, minlength=votes.n_workers)
+    for w in np.flatnonzero(n >= LEAST).tolist():
+        most = max(left[w], n[w] - left[w])
         if most >= ONE_SIDE * n[w] and 2 * binom.sf(most - 1, n[w], 0.5) < UNLIKELY:
             said = "left" if left[w] == most else "right"
-            yield Flag(votes.workers[w], "constant", evidence=f"says {said} in {most:.0f} of {n[w]} answers",
-                       of="triplets")  # fmt: skip
-        elif skill + SURE * error < 0.5:
-            yield Flag(votes.workers[w], "adversarial", evidence=words, of="triplets")
-        elif skill + SURE * error < 0.5 + HALF * (usual - 0.5) and skill - error < 0.5 + TENTH / 2:
-            yield Flag(votes.workers[w], "random", evidence=words, of="triplets")
+            words = f"says {said} in {most:.0f} of {n[w]} answers"
+            yield votes.workers[w], Flag(votes.workers[w], "constant", evidence=words, of="triplets")

@@ -39,18 +39,21 @@ class BinaryRelevance(BaseClassificationAggregator):
         """`data` with task, worker and label, where a label is a list of classes."""
         rows = columns_of(data).reset_index(drop=True)
         self.aggregators_ = {}
-        if not rows["label"].map(len).any():
+        answers = rows["label"].tolist()
+        if not any(len(answer) for answer in answers):
             self.labels_ = pd.Series(dtype=float, name="agg_label")
             return self
-        at = np.repeat(np.arange(len(rows)), [len(said) for said in rows["label"]])
-        said = [each for answer in rows["label"] for each in answer]
+        at = np.repeat(np.arange(len(rows)), [len(answer) for answer in answers])
+        said = [each for answer in answers for each in answer]
+        # Names are told apart once, not again for every class.
+        rows = rows[["task", "worker"]].astype("category")
         code, classes = pd.factorize(pd.Series(said, dtype=object), sort=True)
         chosen: dict[Any, list[Any]] = {}
         for i, name in enumerate(classes):
             yes = np.zeros(len(rows), dtype=np.int64)
             yes[at[code == i]] = 1
             one = self.aggregators_[name] = clone_aggregator(self.base_aggregator)
-            for task, label in one.fit_predict(rows[["task", "worker"]].assign(label=yes)).items():
+            for task, label in one.fit_predict(rows.assign(label=yes)).items():
                 chosen.setdefault(task, []).extend([name] if label else [])
         self.labels_ = pd.Series(list(chosen.values()), index=pd.Index(list(chosen), name="task"), name="agg_label")
         return self

@@ -11,6 +11,7 @@ import numpy.typing as npt
 import pandas as pd
 
 from ....kinds.texts.words import runs_of
+from ....maths.kernels.texts_compiled import squared_distances, weighted_means
 from ....maths.texts.crowd import pairs_within
 from ....maths.texts.runs import gleu
 from .base import InputError, MissingError
@@ -27,6 +28,13 @@ def cosine_distance(embedding: Any, average: Any) -> float:
     return float("inf") if size == 0 else 1 - float(np.dot(embedding, average)) / size
 
 
+def _table(given: list[Any]) -> F8:
+    """Embeddings of one length, one under the other."""
+    if given and all(type(e) is np.ndarray and e.ndim == 1 and e.shape == given[0].shape for e in given):
+        return np.ascontiguousarray(np.concatenate(given).reshape(len(given), -1), dtype=np.float64)
+    return np.array([np.asarray(e, dtype=np.float64).ravel() for e in given]).reshape(len(given), -1)
+
+
 class Rows:
     """Answers with embeddings as arrays, rows sorted by task (stably)."""
 
@@ -39,20 +47,32 @@ class Rows:
         self.frame = data[list(COLUMNS)].sort_values("task", kind="stable").reset_index(drop=True)
         self.task, self.tasks = pd.factorize(self.frame["task"], sort=True)
         self.worker, self.workers = pd.factorize(self.frame["worker"])
-        given = list(self.frame["embedding"])
-        self.x: F8 = np.array([np.asarray(e, dtype=np.float64).ravel() for e in given]).reshape(len(given), -1)
+        self.x: F8 = _table(list(self.frame["embedding"]))
         self.count = np.bincount(self.task, minlength=len(self.tasks))
+        self.begin = np.concatenate([[0], np.cumsum(self.count)]).astype(np.int64)
         self.known = {} if true_embeddings is None else dict(true_embeddings.items())
 
     def averages(self, weight: F8) -> F8:
         """Weighted means by task; what is known stands in their place."""
-        total = np.zeros((len(self.tasks), self.x.shape[1]))
-        np.add.at(total, self.task, weight[:, None] * self.x)
-        out = total / np.bincount(self.task, weights=weight, minlength=len(self.tasks))[:, None]
-        for i, name in enumerate(self.tasks):
+        out = np.zeros((len(self.tasks), self.x.shape[1]))
+        weighted_means(self.x, self.begin, weight, out)
+        for i, name in enumerate(self.tasks) if self.known else ():
             if name in self.known:
                 out[i] = np.asarray(self.known[name], dtype=np.float64).ravel()
-        return np.asarray(out)
+        return out
+
+    def off(self, averages: F8) -> F8:
+        """Each row's squared distance from its task's mean."""
+        out = np.empty(len(self.task))
+        squared_distances(self.x, self.begin, averages, out)
+        return out
+
+    def cosines(self, averages: F8) -> F8:
+        """1 - the cosine with its task's mean of each row; infinite where one of the two is zero."""
+        own = np.sqrt(np.einsum("ed,ed->e", self.x, self.x))
+        size = own * np.sqrt(np.einsum("td,td->t", averages, averages))[self.task]
+        dot = np.einsum("ed,ed->e", self.x, averages[self.task])
+        return np.asarray(np.where(size > 0, 1 - dot / np.where(size > 0, size, 1.0), np.inf))
 
     def by_task(self, averages: F8) -> Any:
         """A Series of embeddings by task."""
@@ -79,12 +99,21 @@ class ClosestToAverage:
         rows = Rows(data, true_embeddings)
         mean = rows.averages(np.ones(len(rows.task)))
         if aggregated_embeddings is not None:
-            mean = np.stack([np.asarray(aggregated_embeddings[name]).ravel() for name in rows.tasks])
-        score = [self.distance(e, mean[t]) for e, t in zip(rows.frame["embedding"], rows.task, strict=True)]
+            given = aggregated_embeddings.reindex(rows.tasks) if hasattr(aggregated_embeddings, "reindex") else None
+            mean = _table(list(given) if given is not None else [aggregated_embeddings[name] for name in rows.tasks])
+        return self._choose(rows, mean)
+
+    def _choose(self, rows: Rows, mean: F8) -> ClosestToAverage:
+        if self.distance is cosine_distance:
+            score = rows.cosines(mean)
+        else:
+            pairs = zip(rows.frame["embedding"], rows.task, strict=True)
+            score = np.array([self.distance(e, mean[t]) for e, t in pairs], dtype=np.float64)
         scores = rows.frame.assign(score=score)[["task", "output", "score", "embedding"]]
-        best = scores.groupby("task")["score"].idxmin()
+        # The first of the nearest, task by task.
+        best = np.sort(np.lexsort((np.arange(len(score)), score, rows.task))[rows.begin[:-1]])
         self.scores_ = scores.set_index("task")
-        self.embeddings_and_outputs_ = scores.loc[best, ["task", "output", "embedding"]].set_index("task")
+        self.embeddings_and_outputs_ = scores.iloc[best][["task", "output", "embedding"]].set_index("task")
         return self
 
     def fit_predict_scores(self, data: Any, aggregated_embeddings: Any = None) -> Any:
@@ -108,12 +137,13 @@ class RASA:
     skills_: Any = field(init=False, repr=False)
     prior_skills_: Any = field(init=False, repr=False)
     aggregated_embeddings_: Any = field(init=False, repr=False)
+    _rows: Rows = field(init=False, repr=False)
     scores_: Any = field(init=False, repr=False)
     embeddings_and_outputs_: Any = field(init=False, repr=False)
 
     def fit(self, data: Any, true_embeddings: Any = None) -> Any:
         """`data` with task, worker, output, embedding; `true_embeddings` a Series by task."""
-        rows = Rows(data, true_embeddings)
+        self._rows = rows = Rows(data, true_embeddings)
         self._fit(rows, self._local(rows))
         return self
 
@@ -130,7 +160,7 @@ class RASA:
         mean = rows.averages(skill[rows.worker] * local)
         for _ in range(self.n_iter):
             mean = rows.averages(skill[rows.worker] * local)
-            off = ((rows.x - mean[rows.task]) ** 2).sum(axis=1) / local
+            off = rows.off(mean) / local
             skill = prior / np.maximum(np.bincount(rows.worker, weights=off, minlength=len(n)), LEAST)
             if last is not None:
                 self.loss_history_.append(float(((mean - last) ** 2).sum() / (mean**2).sum()))
@@ -141,18 +171,19 @@ class RASA:
         self.prior_skills_, self.skills_ = pd.Series(prior, index=index), pd.Series(skill, index=index)
         self.aggregated_embeddings_ = rows.by_task(mean)
 
-    def _apply(self, data: Any, true_embeddings: Any = None) -> Any:
-        chosen = ClosestToAverage(cosine_distance).fit(data, self.aggregated_embeddings_, true_embeddings)
+    def _apply(self) -> Any:
+        rows = self._rows
+        chosen = ClosestToAverage(cosine_distance)._choose(rows, _table(list(self.aggregated_embeddings_)))
         self.scores_, self.embeddings_and_outputs_ = chosen.scores_, chosen.embeddings_and_outputs_
         return self
 
     def fit_predict_scores(self, data: Any, true_embeddings: Any = None) -> Any:
         """scores_ of the data."""
-        return self.fit(data, true_embeddings)._apply(data, true_embeddings).scores_
+        return self.fit(data, true_embeddings)._apply().scores_
 
     def fit_predict(self, data: Any, true_embeddings: Any = None) -> Any:
         """embeddings_and_outputs_ of the data."""
-        return self.fit(data, true_embeddings)._apply(data, true_embeddings).embeddings_and_outputs_
+        return self.fit(data, true_embeddings)._apply().embeddings_and_outputs_
 
 
 @dataclass(eq=False, init=False)
@@ -200,7 +231,7 @@ class HRRASA(RASA):
 
     def fit(self, data: Any, true_embeddings: Any = None) -> Any:
         """See RASA; with `calculate_ranks` the table ranks_ of task, output, rank too."""
-        rows = Rows(data, true_embeddings)
+        self._rows = rows = Rows(data, true_embeddings)
         local = np.maximum(self._local(rows), 1e-12)
         self._fit(rows, local)
         if self.calculate_ranks:

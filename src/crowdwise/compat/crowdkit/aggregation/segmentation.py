@@ -9,12 +9,55 @@ from typing import Any, ClassVar
 import numpy as np
 import numpy.typing as npt
 
+from ....maths.kernels.outlines_compiled import count_codes
 from .base import InputError, MissingError
 from .utils import add_skills_to_data
 
 F8 = npt.NDArray[np.float64]
 Mask = npt.NDArray[np.bool_]
 COLUMNS = ("task", "worker", "segmentation")
+# Workers of one image whose masks are told apart by the bits of one number.
+BITS = 12
+
+
+@dataclass(frozen=True, eq=False)
+class Patterns:
+    """Pixels that the same workers have in are one: said[worker, pattern], how many pixels each has, its code, and the
+    code at[pixel]."""
+
+    said: F8
+    count: F8
+    code: npt.NDArray[np.int64]
+    at: npt.NDArray[np.integer]
+    shape: tuple[int, ...]
+
+    def image(self, value: npt.NDArray[Any]) -> npt.NDArray[Any]:
+        """value[pattern] at every pixel."""
+        table = np.zeros(int(self.code[-1]) + 1 if len(self.code) else 1, dtype=value.dtype)
+        table[self.code] = value
+        return np.asarray(table.take(self.at).reshape(self.shape))
+
+
+def patterns(masks: list[Mask]) -> Patterns:
+    """Of a mask of every worker: a picture of many pixels has few patterns, so rounds over them cost nothing."""
+    n, flat = len(masks), [mask.ravel() for mask in masks]
+    if n > BITS:
+        there, at = np.unique(np.packbits(np.array(flat), axis=0), axis=1, return_inverse=True)
+        said = np.unpackbits(there, axis=0, count=n)
+        at = at.ravel()
+    else:
+        # One bit a worker, in bytes where eight are enough.
+        small = np.uint8 if n <= 8 else np.uint16
+        at = flat[0].astype(small)
+        moved = np.empty_like(at)
+        for w in range(1, n):
+            own = flat[w].view(np.uint8) if n <= 8 else flat[w].astype(small)
+            np.bitwise_or(at, np.left_shift(own, small(w), out=moved), out=at)
+        said = (np.arange(2**n) >> np.arange(n)[:, None]) & 1
+    count = np.zeros(said.shape[1], dtype=np.int64)
+    count_codes(at, count)
+    there = np.flatnonzero(count)
+    return Patterns(said[:, there].astype(np.float64), count[there].astype(np.float64), there, at, masks[0].shape)
 
 
 @dataclass(eq=False)
@@ -29,10 +72,15 @@ class BaseImageSegmentationAggregator:
 
     def fit(self, data: Any) -> Any:
         """Learn from a frame; returns self."""
-        self.segmentations_ = _series({task: self._one(masks) for task, masks, _ in _images(data)})
+        found = {}
+        for task, masks, _ in _images(data):
+            seen = patterns(masks)
+            found[task] = seen.image(self._one(seen))
+        self.segmentations_ = _series(found)
         return self
 
-    def _one(self, masks: Mask) -> Mask:
+    def _one(self, seen: Patterns) -> Mask:
+        """Which patterns are in."""
         raise NotImplementedError
 
 
@@ -60,7 +108,8 @@ class SegmentationMajorityVote(BaseImageSegmentationAggregator):
         found = {}
         for task, masks, rows in _images(frame):
             say = np.ones(len(masks)) if skills is None else rows["skill"].to_numpy(dtype=np.float64)
-            found[task] = 2 * np.tensordot(say, masks, axes=1) >= say.sum()
+            seen = patterns(masks)
+            found[task] = seen.image(2 * (say @ seen.said) >= say.sum())
         self.segmentations_ = _series(found)
         return self
 
@@ -78,17 +127,17 @@ class SegmentationRASA(BaseImageSegmentationAggregator):
     tol: float = 1e-5
     loss_history_: list[float] = field(init=False, repr=False, default_factory=list)
 
-    def _one(self, masks: Mask) -> Mask:
-        say = np.full(len(masks), 1 / len(masks))
+    def _one(self, seen: Patterns) -> Mask:
+        say = np.full(len(seen.said), 1 / len(seen.said))
         before: F8 | None = None
         self.loss_history_ = []
-        found = np.zeros(masks.shape[1:], dtype=bool)
+        found = np.zeros(len(seen.count), dtype=bool)
         for _ in range(self.n_iter):
-            votes = np.tensordot(say, masks, axes=1)
+            votes = say @ seen.said
             found = votes >= 0.5
-            say = _by_overlap(masks, found)
+            say = _by_overlap(seen, found)
             if before is not None:
-                change = float(((votes - before) ** 2).sum()) / max(float((votes**2).sum()), 1e-300)
+                change = float(seen.count @ (votes - before) ** 2) / max(float(seen.count @ votes**2), 1e-300)
                 self.loss_history_.append(change)
                 if change < self.tol:
                     break
@@ -96,10 +145,10 @@ class SegmentationRASA(BaseImageSegmentationAggregator):
         return found
 
 
-def _by_overlap(masks: Mask, found: Mask) -> F8:
+def _by_overlap(seen: Patterns, found: Mask) -> F8:
     """Shares by log(1 / (1 - IoU) + 1); two empty masks agree wholly."""
-    both = (masks & found).sum(axis=(1, 2)).astype(np.float64)
-    union = (masks | found).sum(axis=(1, 2)).astype(np.float64)
+    both, own = seen.said @ (seen.count * found), seen.said @ seen.count
+    union = own + float(seen.count @ found) - both
     iou = np.divide(both, union, out=np.ones_like(both), where=union > 0)
     weight = np.log(1 / (1 - iou + 1e-5) + 1)
     return np.asarray(weight / weight.sum())
@@ -116,22 +165,22 @@ class SegmentationEM(BaseImageSegmentationAggregator):
     eps: ClassVar[float] = 1e-15
     loss_history_: list[float] = field(init=False, repr=False, default_factory=list)
 
-    def _one(self, masks: Mask) -> Mask:
-        said, region = masks.astype(np.float64), int(masks.any(axis=0).sum())
+    def _one(self, seen: Patterns) -> Mask:
+        said, region = seen.said, float(seen.count @ seen.said.any(axis=0))
         self.loss_history_ = []
         if not region:
-            return np.zeros(masks.shape[1:], dtype=bool)
+            return np.zeros(len(seen.count), dtype=bool)
         prior = said.mean(axis=0)
-        skill = _skills(said, np.round(prior), region)
+        skill = _skills(seen, np.round(prior), region)
         last = -np.inf
         for _ in range(self.n_iter):
-            right = np.where(masks, skill[:, None, None], 1 - skill[:, None, None])
+            right = np.where(said > 0, skill[:, None], 1 - skill[:, None])
             with np.errstate(divide="ignore"):
                 yes, no = np.log(right), np.log(1 - right)
                 belief = _posterior(np.log(prior) + yes.sum(axis=0), np.log(1 - prior) + no.sum(axis=0))
             belief[belief < self.eps] = 0.0
-            skill = _skills(said, belief, region)
-            bound = _bound(masks, skill, prior, belief) / said.size
+            skill = _skills(seen, belief, region)
+            bound = _bound(seen, skill, prior, belief) / (len(said) * float(seen.count.sum()))
             prior = belief
             self.loss_history_.append(bound)
             if bound - last < self.tol:
@@ -140,8 +189,8 @@ class SegmentationEM(BaseImageSegmentationAggregator):
         return np.asarray(prior > 0.5)
 
 
-def _skills(said: F8, belief: F8, region: int) -> F8:
-    wrong = said.sum(axis=(1, 2)) + belief.sum() - 2 * (said * belief).sum(axis=(1, 2))
+def _skills(seen: Patterns, belief: F8, region: float) -> F8:
+    wrong = seen.said @ seen.count + float(seen.count @ belief) - 2 * (seen.said @ (seen.count * belief))
     return np.asarray(1 - wrong / region)
 
 
@@ -154,13 +203,13 @@ def _posterior(yes: F8, no: F8) -> F8:
         return np.where(known, a / (a + b), 0.0)
 
 
-def _bound(masks: Mask, skill: F8, prior: F8, belief: F8) -> float:
-    right = np.where(masks, skill[:, None, None], 1 - skill[:, None, None])
+def _bound(seen: Patterns, skill: F8, prior: F8, belief: F8) -> float:
+    right = np.where(seen.said > 0, skill[:, None], 1 - skill[:, None])
     with np.errstate(divide="ignore", invalid="ignore"):
         inside = np.nan_to_num((np.log(right) + np.log(prior)) * belief, nan=0.0)
         outside = np.nan_to_num((np.log(1 - right) + np.log(1 - prior)) * (1 - belief), nan=0.0)
         entropy = np.nan_to_num(np.log(belief) * belief, nan=0.0)
-    return float(inside.sum() + outside.sum() - entropy.sum())
+    return float((inside.sum(axis=0) + outside.sum(axis=0) - entropy) @ seen.count)
 
 
 def _checked(data: Any) -> Any:
@@ -170,15 +219,15 @@ def _checked(data: Any) -> Any:
     return data[list(COLUMNS)]
 
 
-def _images(data: Any) -> Iterator[tuple[Any, Mask, Any]]:
-    """(task, masks[worker, row, column], rows) of each image."""
+def _images(data: Any) -> Iterator[tuple[Any, list[Mask], Any]]:
+    """(task, the workers' masks, rows) of each image."""
     frame = data if "skill" in data.columns else _checked(data)
     for task, rows in frame.groupby("task", sort=True):
         masks = [np.asarray(each) for each in rows["segmentation"]]
         if len({mask.shape for mask in masks}) > 1 or masks[0].ndim != 2:
             shapes = ", ".join(sorted({str(mask.shape) for mask in masks}))
             raise InputError(f"the masks of task {task!r} have the shapes {shapes}; they must be one 2-d shape")
-        yield task, np.array(masks) > 0, rows
+        yield task, [mask if mask.dtype == bool else mask > 0 for mask in masks], rows
 
 
 def _series(found: dict[Any, Mask]) -> Any:

@@ -92,10 +92,12 @@ def read(data: Any) -> Table:
     keep = np.asarray(columns_of(data).notna().all(axis=1))
     codes, index, first = [], [], {}
     for name in COLUMNS:
-        column = data[name][keep]
+        column = data[name] if keep.all() else data[name][keep]
         if isinstance(column.dtype, pd.CategoricalDtype):
-            column = column.astype(column.cat.categories.dtype)
-        seen, values = pd.factorize(column)
+            seen, there = pd.factorize(column.cat.codes.to_numpy())
+            values = column.cat.categories.take(there)
+        else:
+            seen, values = pd.factorize(column)
         rank, ordered = pd.factorize(values, sort=True)
         first[name] = rank.astype(np.int64)
         codes.append(rank[seen] if len(rank) else seen)

@@ -93,7 +93,10 @@ class _Encoded:
 
     def _data(self, data: Any) -> Any:
         frame = _columns(data, "task", "worker", "text").rename(columns={"text": "output"})
-        return frame.assign(embedding=[np.asarray(self.encoder(text)) for text in frame["output"]])
+        # Each text is encoded once, however often it was given.
+        code, different = pd.factorize(frame["output"])
+        made = [np.asarray(self.encoder(text)) for text in different]
+        return frame.assign(embedding=[made[c] for c in code.tolist()])
 
     def _known(self, true_objects: Any) -> Any:
         return None if true_objects is None else true_objects.apply(self.encoder)

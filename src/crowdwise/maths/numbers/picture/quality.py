@@ -9,6 +9,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
+from ...alike.abilities import by_means
 from ..apply import without_own
 from ..fit import Fit
 from ..rows import F8, I4, Mask, Rows
@@ -60,11 +61,9 @@ def quality(rows: Rows, fit: Fit, *, alpha: float = ALPHA) -> Quality:
     tested = size >= LEAST
     p_constant = _corrected(_constant(several), tested)
     constant = p_constant <= alpha
+    idle, reverse = _correlated(r, size, tested & ~constant)
     p_reversed = _corrected(p_reversed, tested & ~constant)
-    reverse = p_reversed <= alpha
     p_random = _corrected(p_random, tested & ~constant & ~reverse)
-    # Less than usual, and hardly above nothing: a worker who is merely noisy is not random.
-    idle = (p_random <= alpha) & (r_interval[:, 0] <= 0.1)
     return Quality(
         n, bias, bias_interval, fit.spread, _spread_interval(rows, fit), fit.slope,
         _slope_interval(several, fit, others, doubt), r, r_interval, _distinct(rows),
@@ -163,6 +162,14 @@ def _correlation_tests(r: F8, n: F8) -> tuple[F8, F8]:
     # In a crowd without agreement there is nothing that a random worker lacks.
     low = ndtr(root * (z - np.arctanh(0.6 * usual))) if usual > 0.2 else np.full(len(r), np.nan)
     return np.asarray(low), np.asarray(ndtr(root * z))
+
+
+def _correlated(r: F8, n: F8, tested: Mask) -> tuple[Mask, Mask]:
+    """Who surely does not follow the others, and who surely goes against them, beside how far the crowd follows."""
+    known = tested & np.isfinite(r)
+    z = np.arctanh(np.clip(np.nan_to_num(r), -0.999, 0.999))
+    spare = np.maximum(n - 3, 1.0)
+    return by_means(z, 1 / np.sqrt(spare), spare, known).sure()
 
 
 def _constant(rows: Rows) -> F8:

@@ -1,0 +1,143 @@
+"""python -m benchmarks.flags [KIND ...]: planted workers found and honest workers accused, of every kind of answers.
+
+Crowds are drawn by seed (see crowds.py) until a kind has 5,000 honest workers. Beside the share found
+stands what an oracle finds (see oracle.py) whose false alarms are held to .2 % over all of them. Writes
+docs/benchmarks/flags.md and what the flags cite, src/crowdwise/workers/false_alarms_KIND.json.
+"""
+
+from __future__ import annotations
+
+import argparse
+import json
+import warnings
+from collections import Counter, defaultdict
+from dataclasses import dataclass, field
+from typing import Any
+
+import numpy as np
+from scipy.stats import beta
+
+import crowdwise as cw
+from crowdwise.aggregate import registry
+from crowdwise.core import kind as kinds
+from crowdwise.workers.flags import rates_of
+
+from .. import DOCS
+from ..markdown import table, write_section
+from .crowds import CROWDS, crowd
+from .oracle import oracle
+
+PAGE = DOCS / "flags.md"
+HEAD = """# Flags of workers, kind by kind
+
+Who answers at random, turns answers round or gives one answer always, in planted crowds of every kind: found, and
+honest workers accused. Classes have [a page of their own](workers.md).
+
+Even seeds are small crowds (15 to 30 workers, 60 to 200 tasks, 3 to 6 answers a task), odd ones larger (40 to 70
+workers, 200 to 400 tasks); rankings have 12 to 80 lists, outlines 60 to 250 pictures. A worker has about 24 answers.
+Every third crowd is honest throughout; in the others 15 % answer at random, and 10 % are of each other sort. Hard
+tasks, uneven classes, workers alike and unlike are drawn by seed. How likely spreads of ability are was settled on the
+crowds of seeds 0 to 59; the chance of .98 from which a worker is named was raised from .97 after comparisons and
+probabilities had .20 % and .24 % of their honest workers accused in the crowds of these very figures, seeds from 1,000
+on. `found` counts any flag. The oracle knows the truth of every task and the law that workers were drawn from; its
+threshold holds its own false alarms to .2 %. It is the likelihood ratio of random to honest, the best test there is;
+for spans, boxes, outlines and texts, whose laws cannot be written down, it is the distance from the truth, and no upper
+limit: our flags may find more. Intervals are 95 % (Clopper and Pearson).
+"""
+COMMAND = "python -m benchmarks.flags"
+FIRST, HONEST, LEVEL = 1000, 5000, 0.002
+FEWER: dict[str, int] = {}
+
+
+@dataclass
+class Count:
+    """What was seen of one kind: (sort, size) to workers and flagged, flags of honest workers, the oracle's scores."""
+
+    workers: Counter[tuple[str, str]] = field(default_factory=Counter)
+    found: Counter[tuple[str, str]] = field(default_factory=Counter)
+    accused: Counter[str] = field(default_factory=Counter)
+    scores: dict[str, list[float]] = field(default_factory=lambda: defaultdict(list))
+    names: list[str] = field(default_factory=list)
+
+    @property
+    def honest(self) -> int:
+        """Honest workers so far."""
+        return sum(n for (sort, _), n in self.workers.items() if sort == "honest")
+
+
+def count(kind: str, least: int) -> Count:
+    """Crowds until there are so many honest workers."""
+    out, seed = Count(), FIRST
+    while out.honest < least:
+        planted, told = crowd(kind, seed)
+        votes = planted.annotations
+        look = cw.workers.study(votes, registry.method(kinds.get(kind).default).fit(votes))
+        out.names = [name for name in look.meanings if name != "unknown"]
+        told_of = defaultdict(set)
+        for flag in look.flags:
+            if flag.name != "unknown":
+                told_of[flag.worker].add(flag.name)
+        score = oracle(kind, planted, told)
+        size = ("small", "larger")[seed % 2]
+        for w, (name, sort) in enumerate(zip(votes.workers.to_list(), planted.kind, strict=True)):
+            out.workers[sort, size] += 1
+            out.found[sort, size] += name in told_of
+            out.scores[sort].append(float(score[w]))
+            if sort == "honest":
+                out.accused.update(told_of[name])
+        seed += 1
+    return out
+
+
+def interval(hits: int, n: int) -> str:
+    """95 %, of a share."""
+    low = beta.ppf(0.025, hits, n - hits + 1) if hits else 0.0
+    high = beta.ppf(0.975, hits + 1, n - hits) if hits < n else 1.0
+    return f"{low:.2%} to {high:.2%}"
+
+
+def shown(kind: str, seen: Count) -> list[list[str]]:
+    """Rows: sort, found in small and in larger crowds, the oracle."""
+    limit = float(np.quantile(seen.scores["honest"], 1 - LEVEL))
+    rows = []
+    for sort in sorted({sort for sort, _ in seen.workers}, key=lambda s: (s != "honest", s)):
+        cells = [f"{seen.found[sort, size]} of {seen.workers[sort, size]:,}" for size in ("small", "larger")]
+        hits, n = (sum(c[sort, size] for size in ("small", "larger")) for c in (seen.found, seen.workers))
+        best = f"{np.mean(np.array(seen.scores[sort]) > limit):.3f}" if sort in ("random", "honest") else ""
+        share = f"{hits / n:.2%}" if sort == "honest" else f"{hits / n:.3f}"
+        rows.append([kind, sort, *cells, share, interval(hits, n), best])
+    return rows
+
+
+def write_rates(kind: str, seen: Count, least: int) -> None:
+    """What the flags cite; those of numbers cite number_false_alarms, which knows speed and rounding too."""
+    if kind == "numbers":
+        return
+    made: dict[str, Any] = {"command": f"{COMMAND} {kind}", "honest": seen.honest}
+    made["flagged"] = {name: seen.accused[name] for name in seen.names}
+    if least >= FEWER.get(kind, HONEST):
+        rates_of(kind).write_text(json.dumps(made, indent=2) + "\n", encoding="utf-8")
+
+
+def main() -> None:
+    """The kinds that were asked for, or all of them."""
+    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser.add_argument("kinds", nargs="*", metavar="KIND", help=", ".join(CROWDS))
+    parser.add_argument("--honest", type=int, default=0, help="honest workers at least; fewer than usual write nothing")
+    options = parser.parse_args()
+    warnings.simplefilter("ignore", cw.CrowdwiseWarning)
+    if not PAGE.is_file():
+        PAGE.write_text(HEAD, encoding="utf-8")
+    for kind in options.kinds or CROWDS:
+        least = options.honest or FEWER.get(kind, HONEST)
+        seen = count(kind, least)
+        header = ["kind", "planted as", "found, small crowds", "found, larger", "share", "95 % interval", "oracle"]
+        body = table(header, shown(kind, seen))
+        print(body, flush=True)
+        if least >= FEWER.get(kind, HONEST):
+            write_section(PAGE, kind, kind.capitalize(), f"{COMMAND} {kind}", body)
+            write_rates(kind, seen, least)
+
+
+if __name__ == "__main__":
+    main()

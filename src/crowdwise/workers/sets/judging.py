@@ -1,0 +1,60 @@
+"""Who does not look when they name classes, by what everybody else says of each class of their tasks."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+
+import numpy as np
+import polars as pl
+
+from ...core.result import Result
+from ...core.votes import Votes
+from ...kinds.sets.answers import Sets
+from ...maths.alike.abilities import by_answers, by_habits, some_rows
+from ...maths.alike.population import chances
+from ..alike.judged import LEAST, Judged
+from ..wording import number
+
+# How far workers lean to naming more or fewer classes, in log odds; cells of a worker that are looked at, at most.
+LEAN, CELLS, FEWEST_ROWS = 0.8, 3000, 30
+# The crowd's rates are kept off 0 and 1 by so many cells.
+HELD = 2.0
+
+
+def sets_judged(votes: Votes[Sets], result: Result) -> Judged:
+    """Every class that was offered is a question; the usual worker has the crowd's hits and false alarms."""
+    said = votes.answers
+    k, m = len(said.classes), votes.n_workers
+    rows = some_rows(votes.worker, m, max(FEWEST_ROWS, CELLS // max(k, 1)))
+    chance = np.clip(result.model.without_own(votes)[rows], 0.0, 1.0)
+    named = np.zeros((len(votes), k))
+    named[said.row, said.code] = 1.0
+    named = named[rows]
+    offered = np.ones(named.shape, dtype=bool)
+    if said.menu is not None and said.menus is not None:
+        offered = said.menus[said.menu[rows]]
+    rate, hit, alarm = (
+        ((weight * named).sum(axis=0) + HELD * start) / (weight.sum(axis=0) + HELD)
+        for weight, start in ((offered * 1.0, 0.1), (offered * chance, 0.5), (offered * (1 - chance), 0.05))
+    )
+    usual = chance * hit + (1 - chance) * alarm
+    at, of = np.nonzero(offered)
+    worker, yes = votes.worker[rows][at].astype(np.int64), named[at, of]
+    known = np.bincount(votes.worker, minlength=m) >= LEAST
+    loglik = by_answers(worker, yes, usual[at, of], rate[of], m, LEAN)
+    found = chances(loglik, by_habits(worker, yes, of, rate, m), known)
+    return Judged(found, _words(result), "random")
+
+
+def _words(result: Result) -> Callable[[int], str]:
+    table = result.worker_table().with_columns(pl.col("recall", "false_alarms").fill_nan(None))
+    recall, alarms, n = (table[name].to_list() for name in ("recall", "false_alarms", "n_labels"))
+    usual = table["recall"].median()
+
+    def words(w: int) -> str:
+        return (
+            f"names {number(recall[w], 2)} of the classes that hold and {number(alarms[w], 2)} of those that do not, "
+            f"over {n[w]:,} answers; the usual worker names {number(usual, 2)} of those that hold"
+        )
+
+    return words
