@@ -130,3 +130,18 @@ def test_methods_of_another_kind_are_refused(fails, tmp_path):
     fails(
         "aggregate", tmp_path / "votes.csv", "-m", "crowd_bt", "--kind", "rankings", words="crowd_bt is for comparisons"
     )
+
+
+@pytest.mark.parametrize("kind", ["comparisons", "rankings", "similarities"])
+def test_tables_of_items_are_scored_with_their_run(kind, crowdwise_cli, tmp_path):
+    crowdwise_cli("simulate", f"{kind}_plain", "--tasks", "60", "--workers", "10", "-o", tmp_path / "made")
+    truth, run = tmp_path / "made" / "truth.csv", tmp_path / "run"
+    crowdwise_cli("aggregate", tmp_path / "made" / "votes.csv", "-o", run)
+    code, whole, _ = crowdwise_cli("evaluate", run, "--truth", truth, "--json")
+    assert code == 0
+    assert crowdwise_cli("evaluate", run / "items.csv", "--truth", truth, "--json")[:2] == (0, whole)
+    alone = tmp_path / "alone.csv"
+    alone.write_bytes((run / "items.csv").read_bytes())
+    code, _, err = crowdwise_cli("evaluate", alone, "--truth", truth)
+    assert (code, len(err.splitlines())) == (2, 1)
+    assert "lies in no run" in err

@@ -13,18 +13,20 @@ from crowdwise.maths.outlines.masks import overlap
 from crowdwise.maths.outlines.raster import fill_even_odd, grid
 
 
+def _log_mean(ones, n, a):
+    """log of the mean of p^ones (1 - p)^(n - ones) over Beta(a, HELD - a)."""
+    b = abilities.HELD - a
+    size = quad(lambda p: p ** (a - 1) * (1 - p) ** (b - 1), 0, 1)[0]
+    return np.log(quad(lambda p: p ** (a - 1 + ones) * (1 - p) ** (b - 1 + n - ones), 0, 1)[0] / size)
+
+
 def test_habits_are_integrals():
     yes = np.array([1.0, 1, 0, 1, 1, 1, 0, 1])
     found = abilities.by_habit(np.zeros(8, dtype=int), yes, 1)[0]
     any_habit = quad(lambda p: p**6 * (1 - p) ** 2, 0, 1)[0]
     assert found == pytest.approx(np.log(0.95 * 0.5**8 + 0.05 * any_habit))
     several = abilities.by_habits(np.zeros(8, dtype=int), yes, np.array([0, 1] * 4), np.array([0.3, 0.6]), 1)[0]
-    whole = 0.0
-    for of, rate in ((0, 0.3), (1, 0.6)):
-        ones, n = yes[of::2].sum(), 4
-        a, b = abilities.HELD * rate, abilities.HELD * (1 - rate)
-        size = quad(lambda p: p ** (a - 1) * (1 - p) ** (b - 1), 0, 1)[0]
-        whole += np.log(quad(lambda p: p ** (a - 1 + ones) * (1 - p) ** (b - 1 + n - ones), 0, 1)[0] / size)
+    whole = sum(_log_mean(yes[of::2].sum(), 4, abilities.HELD * rate) for of, rate in ((0, 0.3), (1, 0.6)))
     assert several == pytest.approx(whole, abs=1e-6)
 
 
@@ -45,8 +47,10 @@ def test_answers_against_single_products():
 
 def test_the_posterior_is_bayes_rule(monkeypatch):
     """With one hypothesis of everything the chance is that of three known sorts."""
-    for name, only in (("MIDDLES", np.array([1.0])), ("SPREADS", (0.3,)), ("SPREAD_PRIOR", (1.0,)), ("STRAY", 0.0),
-                       ("IDLE", (0.2,)), ("IDLE_PRIOR", (1.0,)), ("TURNED", (0.1,)), ("TURNED_PRIOR", (1.0,))):  # fmt: skip
+    known = {"MIDDLES": np.array([1.0]), "SPREADS": (0.3,), "STRAY": 0.0, "IDLE": (0.2,), "TURNED": (0.1,)}
+    for name in ("SPREAD_PRIOR", "IDLE_PRIOR", "TURNED_PRIOR"):
+        known[name] = (1.0,)
+    for name, only in known.items():
         monkeypatch.setattr(population, name, only)
     n, right = 12, np.array([3, 6, 11])
     p = np.clip(0.5 + 0.4 * GRID, 0.01, 0.99)

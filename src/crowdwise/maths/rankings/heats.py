@@ -26,9 +26,9 @@ def heat_chances(rows: RankRows, places: F8, known: npt.NDArray[np.bool_]) -> Ch
     usual = float(HEATS[every.argmax()])
     if every.max() <= float(_loglik(score, told, 0.0).sum()):
         return nobody(rows.n_workers)  # the crowd goes with nobody's orders
-    loglik = np.stack(
-        [np.bincount(worker, _loglik(score, told, usual * ability), rows.n_workers) for ability in GRID], axis=1
-    )
+    loglik = np.empty((rows.n_workers, len(GRID)))
+    for j, ability in enumerate(GRID):
+        loglik[:, j] = np.bincount(worker, _loglik(score, told, usual * ability), rows.n_workers)
     return chances(loglik, loglik[:, len(GRID) // 2], known)
 
 

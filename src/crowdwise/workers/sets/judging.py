@@ -7,6 +7,7 @@ from collections.abc import Callable
 import numpy as np
 import polars as pl
 
+from ...aggregate.sets.model import SetJudge
 from ...core.result import Result
 from ...core.votes import Votes
 from ...kinds.sets.answers import Sets
@@ -26,7 +27,9 @@ def sets_judged(votes: Votes[Sets], result: Result) -> Judged:
     said = votes.answers
     k, m = len(said.classes), votes.n_workers
     rows = some_rows(votes.worker, m, max(FEWEST_ROWS, CELLS // max(k, 1)))
-    chance = np.clip(result.model.without_own(votes)[rows], 0.0, 1.0)
+    model = result.model
+    assert isinstance(model, SetJudge)
+    chance = np.clip(model.without_own(votes)[rows], 0.0, 1.0)
     named = np.zeros((len(votes), k))
     named[said.row, said.code] = 1.0
     named = named[rows]
@@ -49,7 +52,8 @@ def sets_judged(votes: Votes[Sets], result: Result) -> Judged:
 def _words(result: Result) -> Callable[[int], str]:
     table = result.worker_table().with_columns(pl.col("recall", "false_alarms").fill_nan(None))
     recall, alarms, n = (table[name].to_list() for name in ("recall", "false_alarms", "n_labels"))
-    usual = table["recall"].median()
+    some = [value for value in recall if value is not None]
+    usual = float(np.median(some)) if some else None
 
     def words(w: int) -> str:
         return (

@@ -41,9 +41,10 @@ class Patterns:
 def patterns(masks: list[Mask]) -> Patterns:
     """Of a mask of every worker: a picture of many pixels has few patterns, so rounds over them cost nothing."""
     n, flat = len(masks), [mask.ravel() for mask in masks]
+    at: npt.NDArray[Any]
     if n > BITS:
-        there, at = np.unique(np.packbits(np.array(flat), axis=0), axis=1, return_inverse=True)
-        said = np.unpackbits(there, axis=0, count=n)
+        kinds, at = np.unique(np.packbits(np.array(flat), axis=0), axis=1, return_inverse=True)
+        said = np.unpackbits(kinds, axis=0, count=n).astype(np.float64)
         at = at.ravel()
     else:
         # One bit a worker, in bytes where eight are enough.
@@ -53,11 +54,11 @@ def patterns(masks: list[Mask]) -> Patterns:
         for w in range(1, n):
             own = flat[w].view(np.uint8) if n <= 8 else flat[w].astype(small)
             np.bitwise_or(at, np.left_shift(own, small(w), out=moved), out=at)
-        said = (np.arange(2**n) >> np.arange(n)[:, None]) & 1
+        said = ((np.arange(2**n) >> np.arange(n)[:, None]) & 1).astype(np.float64)
     count = np.zeros(said.shape[1], dtype=np.int64)
     count_codes(at, count)
     there = np.flatnonzero(count)
-    return Patterns(said[:, there].astype(np.float64), count[there].astype(np.float64), there, at, masks[0].shape)
+    return Patterns(said[:, there], count[there].astype(np.float64), there, at, masks[0].shape)
 
 
 @dataclass(eq=False)
