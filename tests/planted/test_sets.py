@@ -45,7 +45,7 @@ def test_who_does_not_look_is_flagged_and_nobody_else(name, kind, flag):
         look = cw.workers.study(crowd.votes, cw.JointSets().fit(crowd.votes))
     flagged = {f.worker for f in look.flags if f.name in ("constant", "random", "copying")}
     planted = {w for w, k in zip(crowd.votes.workers, crowd.kind, strict=True) if k == kind}
-    assert len(flagged & planted) >= 0.8 * len(planted)
+    assert len(flagged & planted) >= 0.7 * len(planted)
     assert not flagged - planted
     assert look.agreement[0].name == "Krippendorff's alpha (MASI)"
     assert flag in {f.name for f in look.flags}

@@ -18,7 +18,7 @@ EDGE, LEAN, COIN = 0.02, 0.4, 0.95
 HELD = 8.0
 
 
-def by_answers(worker: I8, yes: F8, usual: F8, habit: F8, n_workers: int, lean: float = LEAN) -> F8:
+def by_answers(worker: I8, yes: F8, usual: F8, habit: F8, n_workers: int, lean: float = LEAN, edge: float = EDGE) -> F8:
     """loglik[worker, ability]: `yes` is 1 or 0, `usual` the chance that the usual worker says yes to that very
     question, `habit` the crowd's chance of yes whatever the question. With ability a the chance is
     (1 - a) habit + a usual, moved in log odds by how far a worker leans (sd `lean`), which is averaged over."""
@@ -26,7 +26,7 @@ def by_answers(worker: I8, yes: F8, usual: F8, habit: F8, n_workers: int, lean: 
     node = np.sqrt(3) * lean
     out = np.empty((n_workers, len(GRID)))
     for j, ability in enumerate(GRID):
-        p = np.clip((1 - ability) * habit + ability * usual, EDGE, 1 - EDGE)
+        p = np.clip((1 - ability) * habit + ability * usual, edge, 1 - edge)
         plain = np.bincount(worker, np.log(np.where(said, p, 1 - p)), n_workers)
         parts = [np.log(2 / 3) + plain]
         for shift in (-node, node):

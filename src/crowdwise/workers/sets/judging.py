@@ -18,6 +18,8 @@ from ..wording import number
 
 # How far workers lean to naming more or fewer classes, in log odds; cells of a worker that are looked at, at most.
 LEAN, CELLS, FEWEST_ROWS = 0.8, 3000, 30
+# Most classes are rare: chances are kept off 0 and 1 by less than where answers are yes or no.
+EDGE = 0.002
 # The crowd's rates are kept off 0 and 1 by so many cells.
 HELD = 2.0
 
@@ -44,7 +46,7 @@ def sets_judged(votes: Votes[Sets], result: Result) -> Judged:
     at, of = np.nonzero(offered)
     worker, yes = votes.worker[rows][at].astype(np.int64), named[at, of]
     known = np.bincount(votes.worker, minlength=m) >= LEAST
-    loglik = by_answers(worker, yes, usual[at, of], rate[of], m, LEAN)
+    loglik = by_answers(worker, yes, usual[at, of], rate[of], m, LEAN, EDGE)
     found = chances(loglik, by_habits(worker, yes, of, rate, m), known)
     return Judged(found, _words(result), "random")
 
