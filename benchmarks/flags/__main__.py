@@ -42,7 +42,8 @@ probabilities had .20 % and .24 % of their honest workers accused in the crowds 
 on. `found` counts any flag. The oracle knows the truth of every task and the law that workers were drawn from; its
 threshold holds its own false alarms to .2 %. It is the likelihood ratio of random to honest, the best test there is;
 for spans, boxes, outlines and texts, whose laws cannot be written down, it is the distance from the truth, and no upper
-limit: our flags may find more. Intervals are 95 % (Clopper and Pearson).
+limit: our flags may find more. Intervals are 95 % (Clopper and Pearson). Kinds that are not below have not been
+counted by this rule yet; `python -m benchmarks.flags KIND` does it.
 """
 COMMAND = "python -m benchmarks.flags"
 FIRST, HONEST, LEVEL = 1000, 5000, 0.002
