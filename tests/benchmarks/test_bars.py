@@ -9,7 +9,7 @@ from benchmarks.guarantee import bars
 MISSED = {"dependence, planted", "repeats, confidences"}
 
 
-@pytest.mark.parametrize(("area", "read"), [(area, read) for area, _, _, read in bars.BARS], ids=lambda x: str(x)[:24])
+@pytest.mark.parametrize(("area", "read"), [pytest.param(area, read, id=area) for area, _, _, read in bars.BARS])
 def test_a_bar_is_met_by_the_page(area, read):
     text, met = read()
     assert text
