@@ -55,7 +55,7 @@ class Experiment(ABC):
     """One experiment. Subclasses are found by their `name`."""
 
     name: ClassVar[str]
-    paper: ClassVar[str]  # short name: Max-MIG, deepBP, BayesDGC, Trace, Tutorial
+    paper: ClassVar[str]  # short name: Max-MIG, deepBP, BayesDGC, Trace, Tutorial, ...
     title: ClassVar[str]
     about: ClassVar[str]  # what is done, what was scaled and why
     seeds: ClassVar[dict[Scale, int]] = {"smoke": 1, "small": 10, "paper": 50}

@@ -91,7 +91,7 @@ def test_bad_input_says_what_is_wrong():
         cw.CrowdEmbedding().fit(cw.triplet_votes("aa", "bb", "cd", ["left", "left"], task=["t"] * 2, worker=["x", "y"]))
     votes = cw.triplet_votes(["a", "a"], ["a", "b"], ["b", "c"], ["left", "left"])
     assert votes.ledger.dropped["two of the three items are the same"] == 1
-    with pytest.raises(cw.DataError, match="none of the 1 gold tasks"):
+    with pytest.raises(cw.DataError, match=r"gold names items.*known triplets"):
         cw.CrowdEmbedding().fit(votes, gold={"a": 1})
 
 

@@ -81,7 +81,7 @@ def test_a_claim_without_its_figures_is_not_run():
 
 
 def test_every_experiment_has_a_paper():
-    papers = {"Max-MIG", "deepBP", "BayesDGC", "Trace", "Tutorial"}
+    papers = {"Max-MIG", "deepBP", "BayesDGC", "Trace", "Tutorial", "Crowd Layer", "CrowdBT"}
     for name, where in catalogue.EXPERIMENTS.items():
         experiment = load(where)
         assert isinstance(experiment, Experiment)

@@ -62,7 +62,7 @@ def is_many(votes: str | Path | Sequence[Any]) -> bool:
     text = str(votes)
     if text.startswith(REMOTE):
         return True
-    return not Path(text).exists() and any(c in text for c in "*?[")
+    return any(c in text for c in "*?[") and not os.path.exists(text)
 
 
 def is_table(path: Path) -> bool:

@@ -55,7 +55,7 @@ def known_sides(truth: Any, tasks: pl.Series, three: tuple[I8, I8, I8], items: p
     complete(own)
     places = pl.DataFrame({"at": np.arange(len(tasks)), "name": tasks.cast(pl.String), "called": own["task"]})
     by_name = text.join(places, left_on="task", right_on="name")
-    rest = text.filter(~text["task"].is_in(by_name["task"].unique()))
+    rest = text.filter(~text["task"].is_in(by_name["task"].unique().to_list()))
     found = pl.concat([by_name.select("task", "label", "at"),
                        rest.join(places, left_on="task", right_on="called").select("task", "label", "at")])  # fmt: skip
     place_gold(text, found["task"].unique().sort())  # says what is not there
