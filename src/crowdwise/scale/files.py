@@ -67,7 +67,7 @@ def is_many(votes: str | Path | Sequence[Any]) -> bool:
 
 def is_table(path: Path) -> bool:
     """Whether this is one file of a format that can be read in parts."""
-    return path.is_file() and _is_table(path.name)
+    return os.path.isfile(path) and _is_table(path.name)
 
 
 def expand(votes: str | Path | Sequence[Any], format: str | None = None) -> list[File]:
