@@ -113,7 +113,9 @@ def job(folder: str, labels: int, how: str, harm: str = "") -> dict:
     env = {**os.environ, "OMP_NUM_THREADS": "1", "CROWDWISE_THREADS": "1"}
     command = [sys.executable, "-m", "benchmarks.scale.cluster", "--job", json.dumps([folder, labels, how, harm])]
     done = subprocess.run(command, cwd=ROOT, env=env, capture_output=True, text=True, check=True)
-    return json.loads(done.stdout.strip().splitlines()[-1])
+    found = json.loads(done.stdout.strip().splitlines()[-1])
+    print(how, harm, f"{labels:,}", found, file=sys.stderr, flush=True)
+    return found
 
 
 def main() -> None:

@@ -10,6 +10,7 @@ import subprocess
 import sys
 import threading
 import time
+from contextlib import suppress
 from dataclasses import dataclass
 from functools import cached_property
 from pathlib import Path
@@ -129,6 +130,27 @@ def test_workers_that_are_killed_or_stopped_change_nothing(source, hire):
         threading.Timer(1.5, os.kill, (pid, signal.SIGCONT)).start()
 
     same(bits(fit_parts(method, source, hire, callback=Slow(stop, (3,)))), alone)
+
+
+def children():
+    told = subprocess.run(
+        ["ps", "--ppid", str(os.getpid()), "-o", "pid=,args="], capture_output=True, text=True, check=False
+    )
+    return [int(line.split()[0]) for line in told.stdout.splitlines() if "spawn_main" in line]
+
+
+@pytest.mark.filterwarnings("ignore::crowdwise.errors.ConvergenceWarning")
+def test_workers_that_are_killed_while_they_start_come_back(source):
+    """Their nannies give them up; without others in their place a fit would wait for ever."""
+    method = cw.DawidSkene(max_iter=3, tol=0.0)
+    with hired("local:2") as hire:
+        until = time.monotonic() + 3
+        while time.monotonic() < until:
+            for pid in children():
+                with suppress(ProcessLookupError):
+                    os.kill(pid, signal.SIGKILL)
+            time.sleep(0.01)
+        same(bits(fit_parts(method, source, hire)), bits(fit_parts(method, source, InProcess)))
 
 
 def test_nobody_at_the_address_is_said_in_one_line(monkeypatch):

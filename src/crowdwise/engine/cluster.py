@@ -12,6 +12,7 @@ numbers, so neither the number of workers nor their luck shows in the answer.
 from __future__ import annotations
 
 import contextlib
+import threading
 import warnings
 from collections import deque
 from collections.abc import Callable, Iterator
@@ -36,6 +37,8 @@ EACH = 2
 PATIENCE = 10
 # A part that so many workers have died of is not given to another.
 DEATHS = 20
+# Seconds after which lost processes of this machine are asked for again.
+AGAIN = 5.0
 
 
 class Dask(Generic[V, W]):
@@ -146,13 +149,15 @@ def hired(address: str) -> Iterator[Hire]:
         raise MissingDependencyError("a cluster needs Dask; install it with: pip install 'crowdwise[dask]'") from None
     with contextlib.ExitStack() as stack:
         # What a worker died of is told when the same part has killed many.
-        stack.enter_context(dask.config.set({"distributed.scheduler.allowed-failures": DEATHS}))
+        patience = {"distributed.scheduler.allowed-failures": DEATHS, "distributed.deploy.lost-worker-timeout": AGAIN}
+        stack.enter_context(dask.config.set(patience))
         if address.partition(":")[0] == "local":
             # One thread each, in the kernels too: more of them would stand in each other's way.
-            options: dict[str, Any] = {"threads_per_worker": 1, "processes": True, "dashboard_address": None}
+            options: dict[str, Any] = {"threads_per_worker": 1, "processes": True, "dashboard_address": ":0"}
             alone = {"CROWDWISE_THREADS": "1", "OMP_NUM_THREADS": "1"}
             cluster = distributed.LocalCluster(n_workers=_count(address), silence_logs=50, env=alone, **options)
             stack.enter_context(cluster)
+            stack.enter_context(_revived(cluster, _count(address)))
             client = stack.enter_context(distributed.Client(cluster, set_as_default=False))
         else:
             try:
@@ -163,6 +168,25 @@ def hired(address: str) -> Iterator[Hire]:
                     "(tcp://HOST:8786), or local:2 for two processes of this machine"
                 ) from None
         yield partial(Dask, client=client)
+
+
+@contextmanager
+def _revived(cluster: Any, n: int) -> Iterator[None]:
+    """Ask for the processes again and again: one that dies while it starts is otherwise given up by its nanny."""
+    done = threading.Event()
+
+    def ask() -> None:
+        while not done.wait(AGAIN):
+            with contextlib.suppress(Exception):  # a cluster that is closing has no use for it
+                cluster.scale(n)
+
+    thread = threading.Thread(target=ask, daemon=True, name="crowdwise-revive")
+    thread.start()
+    try:
+        yield
+    finally:
+        done.set()
+        thread.join()
 
 
 def _count(address: str) -> int:
