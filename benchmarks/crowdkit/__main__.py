@@ -59,16 +59,16 @@ def said_by(kind: str, votes: Any, result: Any) -> Any:
     """The estimate in the shape in which crowd-kit gives its own."""
     if kind == "comparisons":
         return dict(zip(result.items.to_list(), result.score.tolist(), strict=True))
-    answers = kinds.get(kind).door("said")(votes, result)
+    if kind == "texts":
+        table = result.to_table()
+        return dict(zip(table["task"].to_list(), table["output"].to_list(), strict=True))
     if kind == "outlines":
+        answers = kinds.get(kind).door("said")(votes, result)
         x, y = np.arange(WIDTH) + 0.5, np.arange(HEIGHT) + 0.5
         return np.stack([fill(answers.of_row(row), x, y) for row in range(len(answers))])
-    if kind == "sets":
-        named = result.member
-        classes = votes.answers.classes.to_list()
-        return {t: [c for c, yes in zip(classes, row, strict=True) if yes]
-                for t, row in zip(votes.tasks.to_list(), named.tolist(), strict=True)}  # fmt: skip
-    return dict(zip(votes.tasks.to_list(), answers.words(np.arange(votes.n_tasks)), strict=True))
+    classes = votes.answers.classes.to_list()
+    return {t: [c for c, yes in zip(classes, row, strict=True) if yes]
+            for t, row in zip(votes.tasks.to_list(), result.member.tolist(), strict=True)}  # fmt: skip
 
 
 def lines(job: Job, folder: Path) -> list[list[str]]:
@@ -79,6 +79,9 @@ def lines(job: Job, folder: Path) -> list[list[str]]:
     both.run(aggregation, path, again=1)  # imports, and what is compiled when it is first called
     out = []
     for name, (said, seconds) in both.run(aggregation, path).items():
+        if name not in told["cpu"]:
+            out.append([job.of, name, "fails", f"{score(job, dict(said.items())):.4f}", "", f"{seconds:.3f}", ""])
+            continue
         if masks.is_file():
             theirs = np.load(masks, allow_pickle=False)[name]
             mine: Any = np.stack([said.loc[task] for task in sorted(said.index)])
