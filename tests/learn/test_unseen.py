@@ -16,7 +16,9 @@ from crowdwise.learn.optimizers import make_optimizers  # noqa: E402
 from crowdwise.learn.training.selection import hold_out  # noqa: E402
 
 K, D = 4, 6
-FORECASTERS = sorted(name for name, card in registry.LEARNERS.items() if "forecast" in card.can)
+FORECASTERS = sorted(
+    name for name, card in registry.LEARNERS.items() if "forecast" in card.can and card.takes == "classes"
+)
 
 
 def passers_by(n=400, seed=0):

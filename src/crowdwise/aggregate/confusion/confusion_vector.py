@@ -27,6 +27,8 @@ F8 = npt.NDArray[np.float64]
 class ConfusionVector(ConfusionAggregator):
     """`smoothing` (> 0) counts each worker that many times right and K - 1 times as often wrong in every class.
 
+    >>> from crowdwise import Annotations
+
     >>> votes = Annotations.from_arrays([1, 1, 2, 2], ["a", "b", "a", "b"], ["x", "x", "y", "y"])
     >>> ConfusionVector().fit(votes).to_table()["label"].to_list()
     ['x', 'y']

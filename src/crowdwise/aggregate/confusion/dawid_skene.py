@@ -35,6 +35,8 @@ class DawidSkene(ConfusionAggregator):
     `smoothing=0` is maximum likelihood. Any value from 0 up makes sense; 0.01 to 1 is usual. `init` names a method
     whose posterior is a start beside the vote shares (a moment method, say); the higher objective wins.
 
+    >>> from crowdwise import Annotations
+
     >>> votes = Annotations.from_arrays([1, 1, 2, 2], ["a", "b", "a", "b"], ["x", "x", "y", "y"])
     >>> DawidSkene().fit(votes).class_prior
     array([0.5, 0.5])

@@ -38,6 +38,8 @@ class MACE(SpreadAggregator):
     """The mode under `smoothing` / K pseudo-counts (> 0, usually 0.01 to 1), or, with `variational`, beliefs
     Beta(`prior_know`, `prior_know`) on knowing and Dir(`prior_habit`) on the habits (Hovy's defaults 0.5 and 10).
 
+    >>> from crowdwise import Annotations
+
     >>> votes = Annotations.from_arrays([1, 1, 2, 2], ["a", "b", "a", "b"], ["x", "x", "y", "y"])
     >>> MACE().fit(votes).to_table()["label"].to_list()
     ['x', 'y']

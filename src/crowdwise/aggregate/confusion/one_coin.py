@@ -28,6 +28,8 @@ class OneCoin(ConfusionAggregator):
     """`smoothing` (> 0, usually 0.01 to 2) counts each worker that many times right and K - 1 times as often wrong:
     before the first label a worker is a guesser.
 
+    >>> from crowdwise import Annotations
+
     >>> votes = Annotations.from_arrays([1, 1, 2, 2], ["a", "b", "a", "b"], ["x", "x", "y", "y"])
     >>> OneCoin().fit(votes).to_table()["label"].to_list()
     ['x', 'y']

@@ -25,6 +25,8 @@ F8 = npt.NDArray[np.float64]
 class Pooled(ConfusionAggregator):
     """`smoothing` pseudo-counts in every cell of the one matrix, `prior_class` in every class (smoothing > 0).
 
+    >>> from crowdwise import Annotations
+
     >>> votes = Annotations.from_arrays([1, 1, 2, 2], ["a", "b", "a", "b"], ["x", "x", "y", "y"])
     >>> Pooled().fit(votes).to_table()["label"].to_list()
     ['x', 'y']

@@ -41,6 +41,8 @@ class RaykarYu(SpreadAggregator):
 
     `result.extra["spammer"]` says who is one, `extra["strength"]` how far each worker's rows were drawn together.
 
+    >>> from crowdwise import Annotations
+
     >>> votes = Annotations.from_arrays([1, 1, 2, 2], ["a", "b", "a", "b"], ["x", "x", "y", "y"])
     >>> RaykarYu().fit(votes).extra["spammer"]
     array([False, False])

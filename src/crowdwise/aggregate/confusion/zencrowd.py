@@ -30,6 +30,8 @@ class ZenCrowd(ConfusionAggregator):
     """`start` (1/K..1) is every worker's reliability before the first step; `smoothing` (> 0, usually 0.01 to 2)
     counts each worker that many times right and K - 1 times as often wrong.
 
+    >>> from crowdwise import Annotations
+
     >>> votes = Annotations.from_arrays([1, 1, 2, 2], ["a", "b", "a", "b"], ["x", "x", "y", "y"])
     >>> ZenCrowd().fit(votes).class_prior
     array([0.5, 0.5])

@@ -37,6 +37,8 @@ class BWA(SpreadAggregator):
     """`strength` (> 0) holds the tasks to their common mean; `prior_labels` (> 0) is the weight, in labels, of the
     crowd's residual in each worker's precision. Ends when no z moves by more than `tol`.
 
+    >>> from crowdwise import Annotations
+
     >>> votes = Annotations.from_arrays([1, 1, 1], ["a", "b", "c"], ["x", "x", "y"])
     >>> BWA().fit(votes).to_table()["label"].to_list()
     ['x']

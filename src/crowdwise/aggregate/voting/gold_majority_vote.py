@@ -28,6 +28,8 @@ F8 = npt.NDArray[np.float64]
 class GoldMajorityVote(SplitVote):
     """`smoothing` is the weight, in labels, of the crowd's mean accuracy on gold.
 
+    >>> from crowdwise import Annotations
+
     >>> votes = Annotations.from_arrays([1, 1, 2, 2], ["a", "b", "a", "b"], ["x", "y", "x", "y"])
     >>> GoldMajorityVote().fit(votes, gold={1: "y"}).to_table()["label"].to_list()
     ['y', 'y']

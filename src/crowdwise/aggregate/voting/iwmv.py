@@ -22,6 +22,8 @@ from .split import SplitVote, refine
 class IWMV(SplitVote):
     """At most `max_iter` rounds of voting and weighing.
 
+    >>> from crowdwise import Annotations
+
     >>> votes = Annotations.from_arrays([1, 1, 1], ["a", "b", "c"], ["x", "x", "y"])
     >>> IWMV().fit(votes).to_table()["label"].to_list()
     ['x']

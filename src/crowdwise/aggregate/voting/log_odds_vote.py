@@ -28,6 +28,8 @@ F8 = npt.NDArray[np.float64]
 class LogOddsVote(SplitVote):
     """At most `max_iter` rounds of voting and weighing.
 
+    >>> from crowdwise import Annotations
+
     >>> votes = Annotations.from_arrays([1, 1, 1], ["a", "b", "c"], ["x", "x", "y"])
     >>> LogOddsVote().fit(votes).to_table()["label"].to_list()
     ['x']

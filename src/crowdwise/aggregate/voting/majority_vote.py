@@ -21,6 +21,8 @@ from .split import SplitVote
 class MajorityVote(SplitVote):
     """Vote shares; a tie is broken by `seed`, and a task without votes is a tie of all classes.
 
+    >>> from crowdwise import Annotations
+
     >>> votes = Annotations.from_arrays([1, 1, 1], ["a", "b", "c"], ["x", "x", "y"])
     >>> MajorityVote().fit(votes).posterior.round(3)
     array([[0.667, 0.333]])

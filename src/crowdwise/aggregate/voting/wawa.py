@@ -22,6 +22,8 @@ from .split import SplitVote, Ties, agreement
 class Wawa(SplitVote):
     """Votes weighted by agreement with the majority.
 
+    >>> from crowdwise import Annotations
+
     >>> votes = Annotations.from_arrays([1, 1, 1], ["a", "b", "c"], ["x", "x", "y"])
     >>> Wawa().fit(votes).posterior
     array([[1., 0.]])

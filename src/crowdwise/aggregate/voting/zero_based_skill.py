@@ -24,6 +24,8 @@ class ZeroBasedSkill(SplitVote):
     """`lr` in (0, 1] is the first step; the loop ends early once no weight moves by more than `tol`.
     `ties`: see Wawa.
 
+    >>> from crowdwise import Annotations
+
     >>> votes = Annotations.from_arrays([1, 1, 1], ["a", "b", "c"], ["x", "x", "y"])
     >>> ZeroBasedSkill().fit(votes).posterior
     array([[1., 0.]])
