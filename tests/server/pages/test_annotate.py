@@ -139,10 +139,14 @@ def test_a_lost_response_and_a_reload_neither_lose_nor_double(site, visit, store
     here = site(texts(10))
     page, _ = visit(here, HERE, here.worker("Ann"))
 
+    cut = [True]
+
     def lose(route):
+        if not cut:
+            return route.continue_()
         if stored:
             route.fetch()
-        route.abort()
+        return route.abort()
 
     page.wait_for_timeout(READ)
     page.route("**/annotate/send", lose)
@@ -150,11 +154,41 @@ def test_a_lost_response_and_a_reload_neither_lose_nor_double(site, visit, store
     page.keyboard.press("2")
     page.get_by_text("1 answer waits here").wait_for()
     assert here.events("label") == int(stored)
-    page.unroute("**/annotate/send")
     page.reload()
+    page.locator(".task").wait_for()
+    cut.clear()
     sent(page)
     assert here.events("label") == 1
     assert here.labels() == {(task, "Ann"): "dog"}
+    page.wait_for_function("(was) => document.querySelector('.task')?.dataset.task !== was", arg=task)
+
+
+def test_tasks_fetched_before_an_answer_was_stored_do_not_bring_its_task_back(site, visit):
+    """The answer left over from before is stored while the list of next tasks, older than it, is under way."""
+    here = site(texts(10))
+    page, _ = visit(here, HERE, here.worker("Ann"))
+    page.wait_for_timeout(READ)
+    cut, held = [True], []
+    page.route("**/annotate/send", lambda route: route.abort() if cut else route.continue_())
+    task = shown(page)
+    page.keyboard.press("2")
+    page.get_by_text("1 answer waits here").wait_for()
+
+    def hold(route):
+        if held:
+            route.continue_()
+        else:
+            held.append((route, route.fetch()))
+
+    page.route("**/annotate/next*", hold)
+    page.reload()
+    while not held:
+        page.wait_for_timeout(20)
+    cut.clear()
+    sent(page)
+    route, old = held[0]
+    assert task in old.text()
+    route.fulfill(response=old)
     page.locator(".task").wait_for()
     assert shown(page) != task
 

@@ -69,12 +69,14 @@ async function fill() {
   try {
     const waiting = box.list().length;
     const before = made;
+    // What is asked for may be old when it comes: an answer that leaves meanwhile is not asked for again.
+    const asked = seen();
     const answer = await fetch(`${home}/next?n=${Math.min(AHEAD + 1 + waiting, 4)}`, {
       headers: { Accept: "application/json" }, credentials: "same-origin", cache: "no-store",
     });
     if (answer.ok) {
       const found = await answer.json();
-      const known = new Set([idOf(current()), ...queue.map(idOf), ...box.list().map((entry) => entry.task)]);
+      const known = new Set([...asked, ...seen()]);
       for (const each of found.tasks) {
         if (!known.has(each.id)) queue.push(ready(parse(each.html)));
       }
@@ -96,6 +98,8 @@ async function fill() {
   if (!current()) { if (queue.length) advance(); else nothing(); }
   if (wait) again = setTimeout(fill, wait * 1000);
 }
+
+const seen = () => [idOf(current()), ...queue.map(idOf), ...box.list().map((entry) => entry.task)];
 
 function ready(task) {
   enhance(task);
