@@ -47,7 +47,7 @@ def test_one_answer_replaces_another_and_is_taken_back(make, database):
 
 
 def test_the_cap_holds_and_what_is_beyond_it_is_kept(make, database):
-    p = make(database, tasks=1, workers=5, cap=2)
+    p = make(database, tasks=1, workers=5, cap=2, target=0.9999)
     assert [p.next(w) for w in range(3)] == [["t0"], ["t0"], []]
     late = [p.post("/labels", {"task": "t0", "answer": "a", "worker": f"w{w}"}) for w in (2, 3)]
     assert [each.json()["status"] for each in late] == ["surplus", "surplus"]
@@ -55,6 +55,10 @@ def test_the_cap_holds_and_what_is_beyond_it_is_kept(make, database):
     counts = p.get("/status").json()
     assert counts["answers"] == {"counted": 2, "surplus": 2, "skips": 0}
     assert len(p.get("/tasks/t0").json()["by_worker"]) == 4
+    assert p.call("PATCH", "", json={"cap": 5}).status_code == 200
+    assert [p.next(w) for w in range(5)] == [[], [], [], [], ["t0"]]  # who was late has answered all the same
+    assert p.post("/undo", {}, 3).status_code == 200
+    assert p.next(3) == ["t0"]
 
 
 def test_an_answer_after_its_time_counts_where_there_is_room(make, database):

@@ -87,6 +87,7 @@ class Live:
         if said["status"] == "surplus":
             self.surplus += 1
             who.surplus += 1
+            self.session.skip(task, worker)  # they have answered: they are not asked again, whatever the cap becomes
             return ""
         if said["status"] == "counted":
             who.count(event.at, 1)
@@ -95,8 +96,7 @@ class Live:
             who.seconds += event.client_ms / 1000
             who.timed += 1
         self.touched.add(task)
-        if task in self.session.skipped.get(worker, ()):
-            self.session.skipped[worker].remove(task)
+        self._may_ask(task, worker)
         return self.session.tell(task, worker, self.kind.code(said["answer"]))
 
     def _count_minute(self, at: float) -> None:
@@ -111,6 +111,15 @@ class Live:
         if event.supersedes is not None and event.payload.get("was") == "surplus":
             self.surplus -= 1
             self.crowd.workers[event.worker or 0].surplus -= 1
+            self._may_ask(event.task or 0, event.worker or 0)
+
+    def _may_ask(self, task: int, worker: int) -> None:
+        """Forget that they skipped it."""
+        mine = self.session.skipped.get(worker, [])
+        if task in mine:
+            mine.remove(task)
+            if not mine:
+                del self.session.skipped[worker]
 
     def _undo(self, event: Event) -> str:
         task, worker = event.task or 0, event.worker or 0
