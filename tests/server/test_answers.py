@@ -57,7 +57,7 @@ def test_the_cap_holds_and_what_is_beyond_it_is_kept(make, database):
     assert len(p.get("/tasks/t0").json()["by_worker"]) == 4
     assert p.call("PATCH", "", json={"cap": 5}).status_code == 200
     assert [p.next(w) for w in range(5)] == [[], [], [], [], ["t0"]]  # who was late has answered all the same
-    assert p.post("/undo", {}, 3).status_code == 200
+    assert p.post("/undo", {}, 3).status_code == 201
     assert p.next(3) == ["t0"]
 
 
