@@ -61,6 +61,14 @@ def test_the_cap_holds_and_what_is_beyond_it_is_kept(make, database):
     assert p.next(3) == ["t0"]
 
 
+def test_who_is_paused_may_take_back_but_gets_nothing_in_hand(make, database):
+    p = make(database, tasks=2, workers=2)
+    assert p.post("/labels", {"task": "t1", "answer": "a", "worker": "w0"}).status_code == 201
+    assert p.post("/workers/w0/pause", {"reason": "why"}).status_code == 200
+    assert p.post("/undo", {}, 0).status_code == 201
+    assert not p.project.desk.live.leases.held
+
+
 def test_an_answer_after_its_time_counts_where_there_is_room(make, database):
     p = make(database, tasks=1, workers=3, cap=1, lease=60)
     assert p.next(0) == ["t0"]

@@ -147,7 +147,7 @@ def skip(shift: Shift, worker: int, name: str, why: str, key: str, body: str) ->
 
 
 def undo(shift: Shift, worker: int, name: str | None, key: str, body: str) -> tuple[bool, dict[str, Any]]:
-    """Take back the last answer (to a task); the task is in the worker's hands again."""
+    """Take back the last answer (to a task); the task is in the worker's hands again, unless they are paused."""
     again = repeated(shift, worker, key, body)
     if again is not None:
         return False, _undone(shift, again)
@@ -160,7 +160,7 @@ def undo(shift: Shift, worker: int, name: str | None, key: str, body: str) -> tu
         "undo", task=before.task, worker=worker, supersedes=before.id, key=key, body=body,
         payload={"was": was, "answer": before.payload["answer"]},
     )  # fmt: skip
-    if was == "counted":
+    if was == "counted" and not shift.live.crowd.workers[worker].paused:
         shift.lend(before.task or 0, worker)
     look_at_project(shift)
     return True, _undone(shift, event)
