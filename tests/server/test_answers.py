@@ -69,6 +69,15 @@ def test_who_is_paused_may_take_back_but_gets_nothing_in_hand(make, database):
     assert not p.project.desk.live.leases.held
 
 
+def test_what_a_pause_took_out_of_their_hands_does_not_come_back_with_a_restart(make, database):
+    p = make(database, tasks=2, workers=2)
+    assert len(p.next(0, 2)) == 2
+    for act in ("pause", "resume"):
+        assert p.post(f"/workers/w0/{act}", {"reason": "why"}).status_code == 200
+    p.again()
+    assert not p.project.desk.live.leases.held
+
+
 def test_an_answer_after_its_time_counts_where_there_is_room(make, database):
     p = make(database, tasks=1, workers=3, cap=1, lease=60)
     assert p.next(0) == ["t0"]

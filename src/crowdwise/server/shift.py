@@ -52,6 +52,8 @@ class Shift:
         self._waiting.append(event)
         if event.key is not None:
             self._keys[event.worker or 0, event.key] = event
+        if kind == "pause":
+            self.end(event.worker or 0)
         return event, came
 
     def lend(self, task: int, worker: int, *, in_hand: bool = False) -> Lease:
@@ -61,6 +63,17 @@ class Shift:
         leases.put(lease, in_hand=in_hand)
         self._leases[task, worker] = lease
         return lease
+
+    def end(self, worker: int, task: int | None = None) -> None:
+        """What this worker had in hand is so no more, also for who reads the table of leases later.
+
+        Answered and skipped tasks need no word in the table: who reads it knows them from the log.
+        """
+        self.flush()
+        mine = [t.lease.c.project == self.project, t.lease.c.worker == worker, t.lease.c.expires_at > self.now]
+        if task is not None:
+            mine.append(t.lease.c.task == task)
+        self.execute(sa.update(t.lease).where(*mine).values(expires_at=self.now))
 
     def execute(self, statement: Any, rows: Any = None) -> Any:
         """Run a statement that writes."""

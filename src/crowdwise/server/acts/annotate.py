@@ -162,6 +162,8 @@ def undo(shift: Shift, worker: int, name: str | None, key: str, body: str) -> tu
     )  # fmt: skip
     if was == "counted" and not shift.live.crowd.workers[worker].paused:
         shift.lend(before.task or 0, worker)
+    else:
+        shift.end(worker, before.task)
     look_at_project(shift)
     return True, _undone(shift, event)
 
