@@ -92,6 +92,28 @@ def test_pairs_in_both_orders(tmp_path, crowdwise_cli, monkeypatch):
     assert {(row["order"], row["verdict"]) for row in found} == {("ab", "left"), ("ba", "left")}
 
 
+def test_orders_and_marks(tmp_path, crowdwise_cli, monkeypatch):
+    (tmp_path / "lists.csv").write_text("task,items\na,fig|pear\nb,plum|fig\n")
+    (tmp_path / "texts.csv").write_text("task,text\na,Ann sings\nb,It rains\n")
+    out = {"ranking": tmp_path / "orders.jsonl", "spans": tmp_path / "marks.jsonl"}
+    files = {"ranking": "lists.csv", "spans": "texts.csv"}
+    plays = ['{"verdict": [2, 1]}', "fig", '{"verdict": [{"text": "Ann", "label": "PER"}]}', '{"verdict": []}']
+    with running(lambda body, n: said(plays[n])) as stub:
+        monkeypatch.setenv("CROWDWISE_JUDGE_URL", stub.url)
+        for kind, more in (("ranking", []), ("spans", ["--classes", "PER"])):
+            command = ["judge", tmp_path / files[kind], "--model", "m", "--kind", kind, *more, "-o", out[kind]]
+            code, _, err = crowdwise_cli(*command)
+            assert code == 0, err
+    assert [json.loads(line).get("ranking") for line in out["ranking"].read_text().splitlines()] == [
+        ["pear", "fig"],
+        None,
+    ]
+    orders, marks = cw.read(out["ranking"]), cw.read(out["spans"])
+    assert (orders.kind.name, len(orders)) == ("rankings", 1)
+    assert (marks.kind.name, len(marks)) == ("spans", 2)
+    assert marks.to_frame()["spans"].to_list() == ['[[0, 3, "PER"]]', "[]"]
+
+
 def test_errors_are_one_line(tasks, fails, monkeypatch):
     monkeypatch.delenv("CROWDWISE_JUDGE_URL", raising=False)
     monkeypatch.delenv("OPENAI_BASE_URL", raising=False)

@@ -8,7 +8,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from crowdwise.client.judging.forms import FORMS, NoVerdict, form_of
+from crowdwise.client.judging.form import NoVerdict
+from crowdwise.client.judging.forms import FORMS, form_of
 from crowdwise.core.errors import ParameterError
 
 MOOD = form_of("classes", ("happy", "sad", "so so"))
@@ -103,8 +104,8 @@ def test_other_kinds():
 
 
 def test_what_cannot_be_asked_is_said():
-    with pytest.raises(ParameterError, match="spans"):
-        form_of("spans")
+    with pytest.raises(ParameterError, match="boxes"):
+        form_of("boxes")
     with pytest.raises(ParameterError, match="two classes"):
         form_of("classes", ("only",))
-    assert set(FORMS) == {"classes", "ordered", "sets", "numbers", "comparisons", "same"}
+    assert set(FORMS) == {"classes", "ordered", "sets", "numbers", "comparisons", "same", "ranking", "spans"}

@@ -22,6 +22,8 @@ from crowdwise.server.store.log import events
 from .stub import running, said
 from .test_judging import judge_at
 
+SHOWN = {"comparisons": {"left": "good", "right": "bad"}, "ranking": {"items": ["fig", "pear", "plum"]}}
+
 
 class Running:
     """A project with tasks t0, t1, ..., served from a thread."""
@@ -29,8 +31,7 @@ class Running:
     def __init__(self, path, n=6, **settings):
         self.admin_token = create(path, Config(**{"question": "Which?", "classes": ("a", "b"), "cap": 3} | settings))
         self.opened = Opened(path, serve=True)
-        pair = settings.get("kind") == "comparisons"
-        shown = {"left": "good", "right": "bad"} if pair else {"text": "some text"}
+        shown = SHOWN.get(settings.get("kind"), {"text": "some text"})
         load_tasks(self.opened, [{"id": f"t{i}", "payload": shown} for i in range(n)])
         config = uvicorn.Config(make_app(self.opened, rate=1e6, burst=1e6), port=0, log_level="warning")
         self.server = uvicorn.Server(config)

@@ -83,6 +83,20 @@ def test_pictures_come_along(run, tmp_path):
     assert sorted(each.name for each in (tmp_path / "p" / "media").iterdir()) == ["x.png", "y.jpg"]
 
 
+def test_pairs_of_pictures_come_along(run, tmp_path):
+    for name in ("x.png", "y.png"):
+        (tmp_path / name).write_bytes(name.encode())
+    table = tmp_path / "pairs.csv"
+    table.write_text("id,left_image,right_image\np,x.png,y.png\nq,y.png,https://example.org/z.png\n")
+    given = ["project", "create", tmp_path / "p", "--question", "?", "--kind", "comparisons", "--tasks"]
+    assert run(*given, table)[2] == 0
+    assert sorted(each.name for each in (tmp_path / "p" / "media").iterdir()) == ["x.png", "y.png"]
+    table.write_text("id,left_image,right_image\np,x.png,\n")
+    _, err, code = run("project", "import", tmp_path / "p", table)
+    assert code == 2
+    assert "right is missing" in err
+
+
 def test_a_server_serves_and_ends(run, tmp_path, tasks):
     folder = tmp_path / "p"
     token = run("project", "create", folder, "--question", "?", "--classes", "a,b", "--tasks", tasks)[0].strip()

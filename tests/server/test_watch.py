@@ -62,6 +62,28 @@ def test_every_kind_is_stored_settled_and_exported(make, kind, tmp_path):
     assert b"<html" in p.get("/report").content
 
 
+@pytest.mark.parametrize("kind", ["classes", "comparisons", "same"])
+def test_votes_carry_what_was_said_about_them(make, kind, tmp_path):
+    p = make(kind=kind, classes=("a", "b") if kind == "classes" else (), tasks=2, cap=4)
+    shown = {"left": "x", "right": "y", "prompt": "Write a line."}
+    p.post("/tasks", {"tasks": [{"id": "pair", "payload": shown}]})
+    about = {"cost": 0.25, "confidence": 0.7, "model": "m-1", "latency_ms": 40, "order": "ab"}
+    answer = ANSWERS[kind](0, 0)
+    for who, more in (("w0", {}), ("w1", {"about": about})):
+        assert p.post("/labels", {"task": "pair", "answer": answer, "worker": who, **more}).status_code == 201
+    path = tmp_path / "votes.csv"
+    path.write_bytes(p.get("/export/votes.csv").content)
+    (judged,) = [row for row in pl.read_csv(path).to_dicts() if row["worker"] == "w1"]
+    assert judged | about == judged
+    votes = cw.read(path)
+    facts = votes.about_rows.to_dicts()
+    assert [each["cost"] and float(each["cost"]) for each in facts] == [None, 0.25]
+    assert votes.confidence[1] == 0.7
+    if kind == "comparisons":
+        assert judged["prompt"] == "Write a line."
+        assert votes.about_tasks["prompt"].to_list() == ["Write a line."]
+
+
 @pytest.mark.parametrize("what", ["events", "labels", "workers", "votes"])
 def test_files_hold_the_same_in_every_format(make, what):
     p = filled(make, "classes")

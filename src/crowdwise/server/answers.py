@@ -9,12 +9,13 @@ from typing import Any
 
 from .config import Config
 from .problems import Problem
+from .sides import SIDES, has_side
 from .words import dumps
 
 Payload = Mapping[str, Any]
 Check = Callable[[Any, Payload], Any]
 MOST_SPANS = 2_000
-SIDES = ("left", "right", "tie")
+BETTER = (*SIDES, "tie")
 SAME = ("same", "different")
 
 
@@ -37,7 +38,7 @@ def kind_of(config: Config) -> AnswerKind:
     check: Check = {
         "sets": lambda answer, _: _set(answer, config.classes),
         "numbers": lambda answer, _: _number(answer, config.low, config.high),
-        "comparisons": lambda answer, _: _one_of(answer, SIDES),
+        "comparisons": lambda answer, _: _one_of(answer, BETTER),
         "same": lambda answer, _: _one_of(answer, SAME),
         "ranking": _ranking,
         "spans": lambda answer, payload: _spans(answer, payload, config.classes),
@@ -100,9 +101,12 @@ def _spans(answer: Any, payload: Payload, classes: tuple[str, ...]) -> list[dict
 
 
 def _has_sides(payload: Payload) -> None:
-    for side in ("left", "right"):
-        if not isinstance(payload.get(side), str) or not payload[side].strip():
-            raise Problem(422, f"a task of two sides needs the fields left and right, texts both; {side} is missing")
+    for side in SIDES:
+        if payload.get(side) is not None and not isinstance(payload[side], str):
+            raise Problem(422, f"the side {side} must be a text, got {_short(payload[side])}")
+        if not has_side(payload, side):
+            both = "texts (left, right) or pictures (left_image, right_image)"
+            raise Problem(422, f"a task of two sides needs {both}; {side} is missing")
 
 
 def _has_items(payload: Payload) -> None:

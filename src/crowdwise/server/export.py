@@ -25,6 +25,8 @@ from .shift import Shift
 from .store import tables as t
 from .words import dumps
 
+# What is said about answers beside what votes know of.
+BESIDE = ("model", "latency_ms", "tokens_in", "tokens_out")
 TABLES, FORMATS = ("events", "labels", "workers", "votes"), ("csv", "jsonl", "parquet")
 TYPES = {"csv": "text/csv; charset=utf-8", "jsonl": "application/x-ndjson", "parquet": "application/vnd.apache.parquet"}
 
@@ -34,8 +36,7 @@ def table_of(project: Project, what: str) -> pl.DataFrame:
     if what == "events":
         return _events(project)
     if what == "votes":
-        frame: pl.DataFrame = _votes(project).to_frame()
-        return frame
+        return _votes_table(project)
     command = _labels if what == "labels" else _workers
     rows: list[dict[str, Any]] = project.desk.do(command, write=False)
     return pl.DataFrame(rows, infer_schema_length=None) if rows else pl.DataFrame({what[:-1]: []})
@@ -74,11 +75,29 @@ def report(project: Project) -> str:
         raise Problem(409, f"there is no report yet: {error}") from error
 
 
-def _votes(project: Project) -> Any:
+def _votes_table(project: Project) -> pl.DataFrame:
+    """The rows of the votes, with what pairs are about and what else was said about the answers."""
+    rows = _said(project)
+    votes = _votes(project, rows)
+    frame: pl.DataFrame = votes.to_frame()
+    more: dict[str, list[Any]] = {"task": [row[0] for row in rows], "worker": [row[1] for row in rows]}
+    more |= {name: [row[6].get(name) for row in rows] for name in BESIDE}
+    if votes.about_tasks is not None and "prompt" in votes.about_tasks.columns:
+        prompts = dict(votes.about_tasks.select("task", "prompt").iter_rows())
+        more["prompt"] = [prompts.get(name) for name in more["task"]]
+    beside = pl.DataFrame(more, infer_schema_length=None, strict=False)
+    kept = [c for c in beside.columns if c in ("task", "worker") or beside[c].null_count() < len(beside)]
+    return frame.join(beside.select(kept), on=["task", "worker"], how="left", maintain_order="left")
+
+
+def _said(project: Project) -> list[Any]:
     with project.database.reader.connect() as connection:
-        rows = answers_at(connection.execute, project.name)
+        return answers_at(connection.execute, project.name)
+
+
+def _votes(project: Project, rows: list[Any] | None = None) -> Any:
     try:
-        return votes_of(project.desk.live.config, rows)
+        return votes_of(project.desk.live.config, _said(project) if rows is None else rows)
     except CrowdwiseError as error:
         raise Problem(409, f"{error}; ask again when answers have come") from error
 

@@ -9,12 +9,14 @@ from typing import Any
 
 from ..core.errors import DataError, unwritable
 from ..io.tables import open_table
+from ..kinds.rankings.parsing import items_in
 from .problems import Problem
 from .words import name_of
 
 IDS = ("id", "task", "task_id")
 IMAGES = (".png", ".jpg", ".jpeg", ".gif", ".webp", ".avif", ".bmp")
 LISTS = ("items",)
+PICTURES = ("image", "left_image", "right_image")
 
 
 def read_tasks(path: Path, media: Path) -> list[dict[str, Any]]:
@@ -30,8 +32,7 @@ def read_tasks(path: Path, media: Path) -> list[dict[str, Any]]:
         gold = row.pop("gold", None)
         name = row.pop(key)
         shown = {field: _cell(field, value) for field, value in row.items() if value is not None and value != ""}
-        if "image" in shown:
-            shown["image"] = _local_image(str(shown["image"]), path.parent, media)
+        shown |= {f: _local_image(str(shown[f]), path.parent, media) for f in PICTURES if f in shown}
         out.append({"id": None if name is None else str(name), "payload": shown, "gold": gold_of(gold)})
     return out
 
@@ -60,13 +61,7 @@ def gold_of(value: Any) -> Any:
 
 def _cell(field: str, value: Any) -> Any:
     if field in LISTS and isinstance(value, str):
-        try:
-            found = json.loads(value) if value.lstrip().startswith("[") else value.split("|")
-        except ValueError as error:
-            raise DataError(
-                f"the column {field} holds {value[:60]!r}; write a JSON list, or items with | between"
-            ) from error
-        return [str(each).strip() for each in found]
+        return items_in(value, field)
     return value if isinstance(value, bool | int | float | str | list | dict) else str(value)
 
 

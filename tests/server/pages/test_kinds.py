@@ -151,3 +151,16 @@ def test_digits_are_their_own_keys():
     assert _keys(["0", "1", "9"]) == ["0", "1", "9"]
     assert _keys(["cat", "1"]) == ["1", "2"]
     assert _keys([str(i) for i in range(11)]) == [*"123456789", "", ""]
+
+
+def test_pairs_of_pictures_without_texts(site, visit):
+    shown = {"left_image": "/media/x.png", "right_image": "https://example.org/d/y%20z.png", "left_id": "x"}
+    here = site([{"id": "t", "payload": shown}], kind="comparisons", classes=())
+    (here.project.folder.path / "media" / "x.png").write_bytes(b"no picture at all")
+    page, _ = visit(here, HERE, here.worker("Ann"))
+    assert [each.get_attribute("alt") for each in page.locator("img.picture").all()] == ["x", "y z.png"]
+    assert page.locator(".fields").count() == 0  # what an item is called is no part of the question
+    page.wait_for_timeout(380)
+    page.get_by_role("button", name="Left is better").click()
+    page.wait_for_function("() => Object.keys(localStorage).every((k) => !k.startsWith('crowdwise:waiting:'))")
+    assert here.labels() == {("t", "Ann"): "left"}

@@ -66,6 +66,8 @@ Output = Annotated[
         show_default=False,
     ),
 ]
+# Of a file without --question; "Which class is it?" of all other kinds.
+ASKED = {"ranking": "Which item is better?", "spans": "What is to be marked in the text?"}
 
 
 def judge(
@@ -84,7 +86,8 @@ def judge(
     ] = "tie",
     classes: Given = None,
     kind: Annotated[
-        str, typer.Option("--kind", help="Of a file: classes, ordered, sets, numbers, comparisons, same.")
+        str,
+        typer.Option("--kind", help="Of a file: classes, ordered, sets, numbers, comparisons, same, ranking, spans."),
     ] = "classes",
     question: Annotated[str, typer.Option("--question", help="Of a file: what is asked.", show_default=False)] = "",
     guidelines: Annotated[
@@ -116,9 +119,9 @@ def judge(
 
     endpoint = Endpoint.from_environment(pace=Pace(_per_second(rate)), retry=Retry(tries=tries), timeout=timeout)
 
-    def made(brief: Brief) -> Judge:
+    def made(brief: Brief, look: Any) -> Judge:
         settings = {"temperature": temperature, "max_tokens": max_tokens}
-        return Made(endpoint, model, brief, Prices(price_in, price_out), settings, swap, flip)
+        return Made(endpoint, model, brief, Prices(price_in, price_out), settings, swap, flip, look)
 
     template = "" if prompt is None else _text(prompt)
     given = {"limit": limit, "parallel": parallel}
@@ -138,12 +141,14 @@ def _live(
     from ...client import Project
     from ...client.judging import Brief, form_of, judge_project
     from ...client.judging.log import Log
+    from ...client.judging.pictures import of_project
 
     with Project(url, token) as project:
         about = project.about()
         controls = {**about, **(about.get("controls") or {})}
         form = form_of(about["kind"], about.get("classes") or (), controls)
-        judge = made(Brief(about.get("question") or "", form, about.get("guidelines") or "", template))
+        brief = Brief(about.get("question") or "", form, about.get("guidelines") or "", template)
+        judge = made(brief, of_project(project))
         with Log(output, force=force) if output else nullcontext() as log, counting("judging") as show:
             return judge_project(
                 project, judge, log=log, patience=wait, told=lambda t: show(t.asked, t.asked, "work"), **given
@@ -156,11 +161,13 @@ def _file(
     from ...client.judging import Brief, form_of, judge_file
     from ...client.judging.files import tasks_of
     from ...client.judging.log import Log
+    from ...client.judging.pictures import of_folder
 
     question, kind, classes, guidelines = asked
     if output is None:
         raise ParameterError("judging a file needs -o FILE for the verdicts, e.g. -o verdicts.jsonl")
-    judge = made(Brief(question or "Which class is it?", form_of(kind, classes), guidelines, template))
+    brief = Brief(question or ASKED.get(kind, "Which class is it?"), form_of(kind, classes), guidelines, template)
+    judge = made(brief, of_folder(Path(path).parent))
     tasks, hidden = tasks_of(path, column)
     if hidden:
         say("note: the judge does not see", ", ".join(clean(each) for each in hidden))

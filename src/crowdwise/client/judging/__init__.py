@@ -8,7 +8,8 @@ from __future__ import annotations
 
 from .endpoint import Endpoint, Prices, Reply
 from .files import judge_file
-from .forms import FORMS, Form, form_of
+from .form import Form
+from .forms import FORMS, form_of
 from .judge import Judge, Verdict
 from .live import judge_project
 from .prompt import Brief, text_of

@@ -89,7 +89,7 @@ class Endpoint:
             )
         return cls(url, environment.get("OPENAI_API_KEY"), **more)
 
-    def ask(self, model: str, messages: Sequence[Mapping[str, str]], **settings: Any) -> Reply:
+    def ask(self, model: str, messages: Sequence[Mapping[str, Any]], **settings: Any) -> Reply:
         """One question. Raises where the endpoint refuses or is not there; an odd answer is a Reply without text."""
         body = {"model": model, "messages": list(messages), **settings}
         begun = time.monotonic()

@@ -12,6 +12,7 @@ from ...core.vocabulary import quote
 from ...io.json.stream import objects
 from ...io.sources import open_source
 from ...io.tables import open_table
+from ...kinds.rankings.parsing import items_in
 from .judge import Judge
 from .live import Tally
 from .log import Log
@@ -47,6 +48,8 @@ def _payload(row: dict[str, Any], without: set[str], at: str) -> dict[str, Any]:
     if isinstance(payload, dict):
         return payload
     fields = {key: value for key, value in row.items() if key not in without and value is not None}
+    if isinstance(fields.get("items"), str):
+        fields["items"] = items_in(fields["items"], "items")
     if not fields:
         raise DataError(f"{at}: the task has nothing to show but its id")
     return fields

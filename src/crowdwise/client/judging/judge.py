@@ -9,7 +9,8 @@ from typing import Any
 from ...core.errors import ParameterError
 from ..problems import ServerProblem
 from .endpoint import Endpoint, Prices, Reply
-from .forms import NoVerdict
+from .form import NoVerdict
+from .pictures import Look, on_the_net
 from .prompt import Brief
 
 # What the other order of a pair is called by the judge who sees it swapped.
@@ -52,6 +53,7 @@ class Judge:
     settings: dict[str, Any] = field(default_factory=lambda: {"temperature": 0, "max_tokens": 512})
     swap: bool = False
     flip: str = "tie"
+    look: Look = on_the_net  # how a task's picture is had
 
     def __post_init__(self) -> None:
         if self.flip not in ("tie", "null"):
@@ -79,7 +81,11 @@ class Judge:
 
     def _one(self, payload: Mapping[str, Any], order: str) -> Verdict:
         try:
-            reply = self.endpoint.ask(self.model, self.brief.messages(payload), **self.settings)
+            form, messages = self.brief.form.of(payload), self.brief.messages(payload, self.look)
+        except NoVerdict as error:  # nothing that could be asked
+            return Verdict(None, str(error), order=order)
+        try:
+            reply = self.endpoint.ask(self.model, messages, **self.settings)
         except ServerProblem as error:
             if error.status not in OF_THE_TASK:
                 raise
@@ -87,7 +93,7 @@ class Judge:
         answer, sure, why = None, None, reply.why
         if reply.text is not None:
             try:
-                answer, sure = self.brief.form.parse(reply.text)
+                answer, sure = form.parse(reply.text)
             except NoVerdict as error:
                 why = str(error)
         return self._verdict(reply, answer, sure, why, order)

@@ -12,6 +12,7 @@ from typing import Any
 from ...core.errors import DataError, unwritable
 from .judge import Judge, Verdict
 
+COLUMNS = ("verdict", "ranking", "spans")  # one of which every row has, if only to say that it holds nothing
 Occasion = tuple[str, str, str, str]  # item, judge, prompt, order
 
 
@@ -64,10 +65,20 @@ class Log:
 
 def row_of(item: str, judge: Judge, seen: Verdict, now: str, refused: str = "") -> dict[str, Any]:
     """A verdict as a line; one that could not be read has none, and its reason."""
-    answer = "|".join(seen.answer) if isinstance(seen.answer, list) else seen.answer
-    row = {"item": item, "judge": judge.model, "verdict": answer, **seen.about(), "prompt": judge.brief.mark,
+    name, answer = said_of(judge.brief.form.kind, seen.answer)
+    row = {"item": item, "judge": judge.model, name: answer, **seen.about(), "prompt": judge.brief.mark,
            "time": now, "reason": refused or seen.why or None, "raw": seen.raw or None}  # fmt: skip
-    return {name: value for name, value in row.items() if value is not None or name == "verdict"}
+    return {name: value for name, value in row.items() if value is not None or name in COLUMNS}
+
+
+def said_of(kind: str, answer: Any) -> tuple[str, Any]:
+    """An answer and its column, as the library reads them: sets as a|b, rankings and spans under their own names."""
+    if kind == "ranking":
+        return "ranking", answer
+    if kind == "spans":
+        marks = [[each["start"], each["end"], each["label"]] for each in answer] if answer is not None else None
+        return "spans", marks
+    return "verdict", "|".join(answer) if isinstance(answer, list) else answer
 
 
 def _occasion(line: bytes, at: str) -> Occasion:

@@ -10,7 +10,8 @@ from string import Template
 from typing import Any
 
 from ...core.errors import ParameterError
-from .forms import Form
+from .form import Form
+from .pictures import Look, on_the_net, pictures, with_pictures
 
 # $question, $guidelines, $instruct, $task; a file given as --prompt may use the same.
 SYSTEM = """You are one of several judges who label tasks independently. Judge by the question and the guidelines only.
@@ -22,6 +23,8 @@ $instruct
 Answer with one JSON object and nothing else: {"verdict": ..., "confidence": ...}. The confidence is a number between 0
 and 1: how probable it is that your verdict is right."""
 TASK = "Task:\n$task"
+HIDDEN = ("left_id", "right_id", "left_alt", "right_alt")
+SEEN = "(the picture of this name)"
 SPLIT = "\n---\n"  # between the system's and the user's part of a prompt file
 
 
@@ -46,8 +49,9 @@ class Brief:
         if self.template and "$task" not in self.template and "${task}" not in self.template:
             raise ParameterError("the prompt has no $task in it, so that every task would look the same")
 
-    def messages(self, payload: Mapping[str, Any]) -> list[dict[str, str]]:
-        """The conversation about one task."""
+    def messages(self, payload: Mapping[str, Any], look: Look = on_the_net) -> list[dict[str, Any]]:
+        """The conversation about one task; `look` fetches its pictures, which stand in the order of their names."""
+        found = pictures(payload)
         system, cut, user = (self.template or SYSTEM + SPLIT + TASK).partition(SPLIT)
         if not cut:
             system, user = "", system
@@ -55,10 +59,13 @@ class Brief:
             "question": self.question,
             "guidelines": f"Guidelines:\n{self.guidelines.strip()}\n" if self.guidelines.strip() else "",
             "instruct": self.form.instruct,
-            "task": text_of(payload),
+            "task": text_of({**_shown(self.form.show(payload)), **dict.fromkeys(found, SEEN)}),
         }
-        parts = [("system", system), ("user", user)]
-        return [{"role": who, "content": Template(text).substitute(given).strip()} for who, text in parts if text]
+        parts = [(who, Template(text).substitute(given).strip()) for who, text in (("system", system), ("user", user))]
+        told: list[dict[str, Any]] = [{"role": who, "content": text} for who, text in parts if text]
+        if found:
+            told[-1]["content"] = with_pictures(told[-1]["content"], found, look)
+        return told
 
     @property
     def mark(self) -> str:
@@ -68,11 +75,25 @@ class Brief:
 
     def swapped(self, payload: Mapping[str, Any]) -> dict[str, Any]:
         """The same pair the other way round."""
-        return {**payload, "left": payload.get("right"), "right": payload.get("left")}
+        mirrored = {_mirror(name): value for name, value in payload.items()}
+        return {name: mirrored[name] for name in (*payload, *mirrored) if name in mirrored}
 
     def with_form(self, form: Form) -> Brief:
         """The same with another form."""
         return replace(self, form=form)
+
+
+def _shown(payload: Mapping[str, Any]) -> dict[str, Any]:
+    """What a judge may see of a task: not what its items are called, which may be the name of a model."""
+    return {name: value for name, value in payload.items() if name not in HIDDEN and value != ""}
+
+
+def _mirror(name: str) -> str:
+    """left_image of the pair the other way round is right_image."""
+    for one, two in (("left", "right"), ("right", "left")):
+        if name == one or name.startswith(f"{one}_"):
+            return two + name[len(one) :]
+    return name
 
 
 def text_of(payload: Mapping[str, Any]) -> str:

@@ -5,6 +5,8 @@ from __future__ import annotations
 import json
 from typing import Any
 
+from ...core.errors import DataError
+
 REST = "..."
 # Groups of items that share a place, best first, and whether all others come after them.
 Groups = tuple[list[list[str]], bool]
@@ -78,3 +80,14 @@ def written_lists(rankings: Any) -> list[str | None]:
 
 def _plain(value: Any) -> Any:
     return value.item() if hasattr(value, "item") else value
+
+
+def items_in(text: str, column: str) -> list[str]:
+    """The items of a list that are to be put in order, from a cell: JSON, or items with | between."""
+    try:
+        found = json.loads(text) if text.lstrip().startswith("[") else text.split("|")
+    except ValueError:
+        raise DataError(
+            f"the column {column} holds {text[:60]!r}; write a JSON list, or items with | between"
+        ) from None
+    return [str(each).strip() for each in found]

@@ -12,7 +12,8 @@ from ..store import tables as t
 
 
 def answers_at(query: Callable[..., Any], project: str, until: int | None = None) -> list[Any]:
-    """(task, worker, answer, payload of the task, time, seconds) by task and worker; what did not count is left out."""
+    """(task, worker, answer, payload of the task, time, seconds, what was said about the answer) by task and worker;
+    what did not count is left out."""
     e, later = t.event.alias("e"), t.event.alias("later")
     gone = [later.c.project == e.c.project, later.c.task == e.c.task, later.c.worker == e.c.worker, later.c.id > e.c.id]
     gone.append(later.c.kind.in_(("label", "undo")))
@@ -34,5 +35,6 @@ def answers_at(query: Callable[..., Any], project: str, until: int | None = None
         said = json.loads(row.payload)
         if said["status"] != "surplus":
             took = None if row.client_ms is None else row.client_ms / 1000
-            out.append((row.name, row.who, said["answer"], json.loads(row.shown), row.received_at, took))
+            about = said.get("about") or {}
+            out.append((row.name, row.who, said["answer"], json.loads(row.shown), row.received_at, took, about))
     return out

@@ -3,7 +3,10 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
+from dataclasses import replace
 from typing import Any
+
+import polars as pl
 
 from ...core.errors import DataError
 from ...core.votes import Votes
@@ -15,18 +18,47 @@ from ...kinds.sets.votes import set_votes
 from ...kinds.similarities.answers import similarity_votes
 from ...kinds.spans.votes import span_votes
 from ..config import Config
+from ..sides import item_of
 
-# (task, worker, answer, payload of the task, when it came, how many seconds it took)
-Row = tuple[str, str, Any, dict[str, Any], float, float | None]
+# (task, worker, answer, payload of the task, when it came, how many seconds it took, what was said about the answer)
+Row = tuple[str, str, Any, dict[str, Any], float, float | None, dict[str, Any]]
+# What is said about answers and votes know of: how sure a judge is (a number of theirs), and facts of rows.
+SURE, FACTS = "confidence", {"cost": pl.Float64, "order": pl.String}
+# What a pair is about, by the name of the field that says so.
+CONTEXT = ("prompt", "context", "text")
 
 
 def votes_of(config: Config, rows: Sequence[Row]) -> Votes[Any]:
     """The votes of these answers."""
     if not rows:
         raise DataError("there is no answer yet")
-    task, worker, answer, shown, time, took = (list(column) for column in zip(*rows, strict=True))
-    numbers = {"time": time} | ({"duration": took} if any(each is not None for each in took) else {})
-    return _MAKE[config.kind](config, task, worker, answer, shown, numbers)
+    task, worker, answer, shown, time, took, about = (list(column) for column in zip(*rows, strict=True))
+    numbers: dict[str, Any] = {"time": time} | _some({"duration": took, SURE: [_number(x.get(SURE)) for x in about]})
+    votes = _MAKE[config.kind](config, task, worker, answer, shown, numbers)
+    facts = _some({name: [x.get(name) for x in about] for name in FACTS})
+    if not facts:
+        return votes
+    who = {"task": task, "worker": worker}
+    known = pl.DataFrame({**who, **facts}, schema_overrides=FACTS, strict=False)
+    # In the order of the votes, without the rows that they left out.
+    kept = votes.to_frame().select(pl.col(*who).cast(pl.String))
+    return replace(votes, about_rows=kept.join(known, on=list(who), how="left", maintain_order="left").drop(*who))
+
+
+def _some(columns: dict[str, list[Any]]) -> dict[str, Any]:
+    """Columns in which something stands."""
+    return {name: values for name, values in columns.items() if any(each is not None for each in values)}
+
+
+def _number(value: Any) -> float | None:
+    """Between 0 and 1, or nothing."""
+    good = isinstance(value, int | float) and not isinstance(value, bool) and 0 <= value <= 1
+    return float(value) if good else None
+
+
+def _about_pairs(shown: list[dict[str, Any]]) -> dict[str, list[str | None]]:
+    found = [next((str(each[name]) for name in CONTEXT if each.get(name)), None) for each in shown]
+    return _some({"prompt": found})
 
 
 def _classes(config: Config, task: Any, worker: Any, answer: Any, _: Any, numbers: Any) -> Votes[Any]:
@@ -44,12 +76,12 @@ def _numbers(_: Config, task: Any, worker: Any, answer: Any, __: Any, numbers: A
 
 def _sides(shown: list[dict[str, Any]]) -> tuple[list[str], list[str]]:
     """The items of the tasks' two sides: their names where they have some, else what they show."""
-    return tuple([each.get(f"{side}_id") or each[side] for each in shown] for side in ("left", "right"))  # type: ignore[return-value]
+    return [item_of(each, "left") for each in shown], [item_of(each, "right") for each in shown]
 
 
 def _comparisons(_: Config, task: Any, worker: Any, answer: Any, shown: Any, numbers: Any) -> Votes[Any]:
     left, right = _sides(shown)
-    return comparison_votes(left, right, answer, worker=worker, task=task, **numbers)
+    return comparison_votes(left, right, answer, worker=worker, task=task, **_about_pairs(shown), **numbers)
 
 
 def _same(_: Config, task: Any, worker: Any, answer: Any, shown: Any, numbers: Any) -> Votes[Any]:

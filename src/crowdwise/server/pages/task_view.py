@@ -9,12 +9,20 @@ from dataclasses import dataclass
 from typing import Any
 from urllib.parse import quote
 
+from ..sides import SIDES, alt_of
+
 # Words with their places are listed for spans without scripts, up to so many.
 _WORDS = 600
 _PICTURE = re.compile(r"data:image/(png|jpeg|gif|webp);base64,[A-Za-z0-9+/=\s]+", re.A)
 _ADDRESS = re.compile(r"https?://[^\s<>\"']+")
-_SIDES = ("left", "right")
-_TAKEN = ("text", "image", "alt", "items", *_SIDES, *(f"{side}_image" for side in _SIDES))
+_TAKEN = (
+    "text",
+    "image",
+    "alt",
+    "items",
+    *SIDES,
+    *(f"{side}_{what}" for side in SIDES for what in ("image", "alt", "id")),
+)
 
 
 @dataclass(frozen=True)
@@ -54,7 +62,7 @@ def view(task: Mapping[str, Any]) -> dict[str, Any]:
         "image": picture(payload.get("image")),
         "alt": plain(payload.get("alt", "")),
         "fields": [(name, value, bool(_ADDRESS.fullmatch(value))) for name, value in fields],
-        **{side: _side(payload, side) for side in _SIDES},
+        **{side: _side(payload, side) for side in SIDES},
         "things": [thing(item) for item in items] if isinstance(items, list) else [],
     }
 
@@ -62,7 +70,9 @@ def view(task: Mapping[str, Any]) -> dict[str, Any]:
 def _side(payload: Mapping[str, Any], side: str) -> Thing | None:
     """One of two sides: a text, with a picture where there is one."""
     text, image = payload.get(side), payload.get(f"{side}_image")
-    return None if text is None and image is None else thing({"text": text, "image": image})
+    return (
+        None if text is None and image is None else thing({"text": text, "image": image, "alt": alt_of(payload, side)})
+    )
 
 
 def picture(value: Any) -> str:

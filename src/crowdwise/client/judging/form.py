@@ -1,0 +1,105 @@
+"""The form of an answer: what a judge is asked to write, and how strictly it is read. Nothing is guessed.
+
+A verdict is JSON ({"verdict": ..., "confidence": ...}, alone or as the only thing in a code fence) or, where that can
+be told, the bare name of one class. Anything else has no answer but a reason.
+"""
+
+from __future__ import annotations
+
+import json
+import re
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+_FENCE = re.compile(r"\A```(?:json)?\s*\n(.*?)\n?```\Z", re.DOTALL)
+_AROUND = " \t\r\n\"'`*."
+
+
+class NoVerdict(ValueError):
+    """What was written holds no verdict; why."""
+
+
+@dataclass(frozen=True)
+class Form:
+    """`instruct` tells the judge what to write, `read` makes an answer of a value, or raises NoVerdict."""
+
+    kind: str
+    instruct: str
+    read: Callable[[Any], Any]
+    bare: bool = True  # whether the bare answer, without JSON, can be told
+    at: Callable[[Mapping[str, Any]], Form] | None = None  # the form for one task, where they differ
+    show: Callable[[Mapping[str, Any]], Mapping[str, Any]] = lambda payload: payload  # the task as it is shown
+
+    def of(self, payload: Mapping[str, Any]) -> Form:
+        """The form of the answer to this task; NoVerdict where the task has nothing to answer."""
+        return self if self.at is None else self.at(payload)
+
+    def parse(self, text: str) -> tuple[Any, float | None]:
+        """The answer and the stated confidence, if any."""
+        inner = _FENCE.match(text.strip())
+        whole = (inner[1] if inner else text).strip()
+        if whole.startswith(("{", "[")):
+            return self._json(whole)
+        if not self.bare:
+            raise NoVerdict("no JSON")
+        return self.read(whole.strip(_AROUND)), None
+
+    def takes(self, value: Any) -> bool:
+        """Whether this is an answer of this form."""
+        try:
+            self.read(value)
+        except NoVerdict:
+            return False
+        return True
+
+    def _json(self, text: str) -> tuple[Any, float | None]:
+        try:
+            found = json.loads(text, object_pairs_hook=_once)
+        except NoVerdict:
+            raise
+        except (ValueError, RecursionError):
+            raise NoVerdict("malformed JSON") from None
+        if not isinstance(found, dict):
+            raise NoVerdict("JSON without a verdict")
+        named = [name for name in ("verdict", "answer", "label") if name in found]
+        if len(named) != 1:
+            raise NoVerdict("JSON with several verdicts" if named else "JSON without a verdict")
+        if found[named[0]] is None:
+            raise NoVerdict("the verdict is null")
+        return self.read(found[named[0]]), _confidence(found.get("confidence"))
+
+
+def one_of(names: Sequence[str]) -> Callable[[Any], str]:
+    """A reader of exactly one of these names; case does not matter unless it must."""
+    exact = {name: name for name in names}
+    folded: dict[str, list[str]] = {}
+    for name in names:
+        folded.setdefault(name.casefold().strip(), []).append(name)
+
+    def read(value: Any) -> str:
+        if isinstance(value, bool | int | float):
+            value = json.dumps(value)
+        if not isinstance(value, str):
+            raise NoVerdict("the verdict is no text")
+        if value in exact:
+            return value
+        same = folded.get(value.casefold().strip(), [])
+        if len(same) == 1:
+            return same[0]
+        raise NoVerdict(f"names no class: {' '.join(value.split())[:60]!r}")
+
+    return read
+
+
+def _once(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
+    found = dict(pairs)
+    if len(found) < len(pairs):
+        raise NoVerdict("JSON with a key twice")
+    return found
+
+
+def _confidence(value: Any) -> float | None:
+    """Between 0 and 1, or nothing: a verdict is not thrown away for an odd confidence."""
+    good = isinstance(value, int | float) and not isinstance(value, bool) and 0 <= value <= 1
+    return float(value) if good else None

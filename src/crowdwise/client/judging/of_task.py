@@ -1,0 +1,133 @@
+"""Forms that depend on the task: an order of its items, marks in its text."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Callable, Mapping, Sequence
+from typing import Any
+
+from ...core.errors import ParameterError
+from .form import Form, NoVerdict, one_of
+
+RANKING = (
+    "The task holds numbered items. The verdict is a JSON list with the number of every item once, the best first, "
+    "such as [2, 1, 3]."
+)
+SPANS = (
+    'The verdict is a JSON list of all that is to be marked in the text, each as {{"text": ..., "label": ...}}: the '
+    "words exactly as they stand in the text, and one of {classes}. Where the same words stand there more than once, "
+    'add "nth": 1 for the first, 2 for the second. The verdict is [] if nothing is to be marked.'
+)
+
+
+def ranking(classes: tuple[str, ...], controls: dict[str, Any]) -> Form:  # noqa: ARG001
+    """Items by their numbers in the prompt: long texts come back changed, numbers do not."""
+
+    def at(payload: Mapping[str, Any]) -> Form:
+        return Form("ranking", RANKING, _reader(items_of(payload)), bare=False)
+
+    return Form("ranking", RANKING, _reader(()), bare=False, at=at, show=numbered)
+
+
+def items_of(payload: Mapping[str, Any]) -> list[str]:
+    """The items of a task by their names."""
+    found = payload.get("items")
+    items = [each.get("id", each.get("text")) if isinstance(each, Mapping) else each for each in found or ()]
+    if len(items) < 2 or not all(isinstance(each, str) for each in items) or len(set(items)) < len(items):
+        raise NoVerdict("the task has no list of two or more different items")
+    return items
+
+
+def numbered(payload: Mapping[str, Any]) -> Mapping[str, Any]:
+    """The task with its items as numbered lines."""
+    found = payload.get("items")
+    if not isinstance(found, list):
+        return payload
+    texts = [each.get("text", each.get("id")) if isinstance(each, Mapping) else each for each in found]
+    return {**payload, "items": "\n".join(f"{n}. {text}" for n, text in enumerate(texts, 1))}
+
+
+def _reader(items: Sequence[str]) -> Callable[[Any], list[str]]:
+    def one(value: Any) -> str:
+        number = value if isinstance(value, int) and not isinstance(value, bool) else None
+        if number is not None and 1 <= number <= len(items):
+            return items[number - 1]
+        if isinstance(value, str) and value in items:
+            if value.isdecimal() and int(value) != items.index(value) + 1:
+                raise NoVerdict(f"{value!r} may be an item's number or its name")
+            return value
+        raise NoVerdict(f"names no item: {str(value)[:60]!r}")
+
+    def read(value: Any) -> list[str]:
+        if not isinstance(value, list):
+            raise NoVerdict("the verdict is no list")
+        found = [one(each) for each in value]
+        if len(set(found)) < len(found):
+            raise NoVerdict("names an item twice")
+        if len(found) < len(items):
+            raise NoVerdict(f"names {len(found)} of {len(items)} items")
+        return found
+
+    return read
+
+
+def spans(classes: tuple[str, ...], controls: dict[str, Any]) -> Form:  # noqa: ARG001
+    """Marks by the marked words: models quote well and count badly."""
+    if not classes:
+        raise ParameterError("a judge of spans needs the labels of spans; name them: --classes a,b")
+    instruct = SPANS.format(classes=", ".join(json.dumps(each, ensure_ascii=False) for each in classes))
+
+    def at(payload: Mapping[str, Any]) -> Form:
+        text = payload.get("text")
+        if not isinstance(text, str) or not text:
+            raise NoVerdict("the task has no text to mark")
+        return Form("spans", instruct, _marker(text, classes), bare=False)
+
+    return Form("spans", instruct, _marker("", classes), bare=False, at=at)
+
+
+def _marker(text: str, classes: tuple[str, ...]) -> Callable[[Any], list[dict[str, Any]]]:
+    label = one_of(classes)
+
+    def one(value: Any) -> tuple[int, int, str]:
+        if not isinstance(value, Mapping):
+            raise NoVerdict("a span is no JSON object")
+        words, name = value.get("text"), label(value.get("label"))
+        if not isinstance(words, str) or not words:
+            raise NoVerdict("a span without its words")
+        places = _places(text, words)
+        nth = value.get("nth")
+        if not places:
+            raise NoVerdict(f"marks words that the text does not have: {words[:60]!r}")
+        if nth is None and len(places) > 1:
+            raise NoVerdict(f"marks {words[:60]!r}, which stands there {len(places)} times, and does not say which")
+        if nth is None:
+            nth = 1
+        if not isinstance(nth, int) or isinstance(nth, bool) or not 1 <= nth <= len(places):
+            raise NoVerdict(f"marks {words[:60]!r} number {str(nth)[:20]}; it stands there {len(places)} times")
+        return places[nth - 1], places[nth - 1] + len(words), name
+
+    def read(value: Any) -> list[dict[str, Any]]:
+        if not isinstance(value, list):
+            raise NoVerdict("the verdict is no list")
+        found = sorted(one(each) for each in value)
+        if len(set(found)) < len(found):
+            raise NoVerdict("marks a span twice")
+        return [{"start": start, "end": end, "label": name} for start, end, name in found]
+
+    return read
+
+
+def _places(text: str, words: str) -> list[int]:
+    """Where these words begin in the text, whole words first: `Ann` does not stand in `Anna`."""
+    found, at = list[int](), text.find(words)
+    while at >= 0:
+        found.append(at)
+        at = text.find(words, at + 1)
+    whole = [at for at in found if not _inside(text, at) and not _inside(text, at + len(words))]
+    return whole or found
+
+
+def _inside(text: str, at: int) -> bool:
+    """Whether this place lies within a word."""
+    return 0 < at < len(text) and text[at - 1].isalnum() and text[at].isalnum()
