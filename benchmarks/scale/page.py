@@ -5,6 +5,8 @@ from __future__ import annotations
 import math
 from typing import Any
 
+from crowdwise.scale.planning import n_parts
+
 from ..markdown import figures, table
 
 HEAD = """# More votes than memory
@@ -119,8 +121,9 @@ def speed(found: dict[str, Any]) -> str:
     if not rows:
         return ""
     said = (
-        "A pass from disk adds a table of all workers for each of its 64 parts. With 500 labels a worker these tables "
-        "are nearly as large as the labels themselves, and are cleared and added up once more for each part."
+        "Every part has a table of all workers, which a pass clears and adds up. So the plan makes fewer and larger parts "
+        "where tables are large: here no table has more cells than its part has labels. In memory the labels are cut "
+        "too, for threads."
     )
     return f"## Speed\n{said}\n\n" + figures(["labels", "what", "wall", ""], rows) + "\n"
 
@@ -161,13 +164,11 @@ def projected(a: dict[str, float], workers: int = 100_000, classes: int = 5, pas
     rows = []
     cells = workers * classes**2
     for labels in SIZES:
-        parts = 64
-        while parts < 4096 and labels > parts * (1 << 22):
-            parts *= 2
+        parts = n_parts(labels, cells)
         for machines in MACHINES:
-            slots = CORES * machines
+            slots = min(CORES * machines, parts)
             work = labels * classes * a["c1"] / slots
-            reduce = cells * a["c2"] * (parts / min(slots, parts) + math.log2(min(slots, parts)))
+            reduce = cells * a["c2"] * (parts / slots + math.log2(slots))
             wait = a["latency"] * parts / slots
             plan = labels * a["c3"] / CORES  # one machine plans
             part = labels / parts * 16 + labels / parts / 10 * classes * 24
@@ -178,6 +179,6 @@ def projected(a: dict[str, float], workers: int = 100_000, classes: int = 5, pas
     head = ["labels", "machines", "plan (one machine)", "a pass", "of it sums", f"{passes} passes", "memory a machine"]
     said = (
         "By the model, not measured: machines of 16 cores, 100,000 workers, 5 classes, ten labels a task. Disk and "
-        "network are taken to keep up; the plan is made by one machine."
+        "network are taken to keep up; the plan is made by one machine. Cores beyond the number of parts have nothing to do."
     )
     return f"{said}\n\n" + figures(head, rows)

@@ -12,7 +12,7 @@ from ..environments import Environment
 
 # Where crowd-kit is installed already (CROWDKIT_PYTHON), or an environment of our own making.
 KIT = Environment("crowdkit", packages=("crowd-kit==1.4.2", "pyarrow"), module="crowdkit")
-LIMIT_GB, SECONDS = 16, 480
+LIMIT_GB, SECONDS = 14, 900
 CODE = """
 import glob, json, resource, sys, time
 import pandas as pd

@@ -8,7 +8,7 @@ import numpy as np
 import pytest
 
 import crowdwise as cw
-from crowdwise.engine.journal import Journal
+from crowdwise.engine.journal import Journal, Notes
 
 from ..conftest import planted
 
@@ -54,6 +54,32 @@ def test_a_fit_that_was_cut_off_goes_on_to_the_same_bits(tmp_path, name, params)
         assert np.array_equal(found.posterior, whole.posterior)
         assert np.array_equal(found.trace, whole.trace)
         assert found.n_iter == whole.n_iter
+
+
+@pytest.mark.parametrize("name", ["glad", "zero_based_skill", "iwmv", "log_odds_vote"])
+def test_loops_that_are_not_em_go_on_too(tmp_path, monkeypatch, name):
+    votes, _, _ = planted(200, 30, 3, 3, seed=2)
+    method, write = cw.method(name), Notes.write
+    whole = method.fit(votes)
+    for n in range(1, min(whole.n_iter, 7)):
+        times = []
+
+        def cut(notes, *given, stop=n, times=times, **arrays):
+            write(notes, *given, **arrays)
+            times.append(1)
+            if len(times) == stop:
+                raise Cut
+
+        monkeypatch.setattr(Notes, "write", cut)
+        with pytest.raises(Cut), Journal(tmp_path / f"j{n}", name).open():
+            method.fit(votes)
+        monkeypatch.setattr(Notes, "write", write)
+        with Journal(tmp_path / f"j{n}", name).open() as journal:
+            found = method.fit(votes)
+        assert journal.resumed == n
+        assert np.array_equal(found.posterior, whole.posterior)
+        assert found.n_iter == whole.n_iter
+    assert whole.n_iter > 1
 
 
 def test_a_finished_fit_is_not_made_again(tmp_path):

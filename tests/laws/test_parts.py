@@ -12,9 +12,11 @@ import pytest
 
 import crowdwise as cw
 from crowdwise.aggregate import registry
+from crowdwise.aggregate.ensemble.foretold import Without
 from crowdwise.aggregate.gold import as_gold
 from crowdwise.aggregate.parts import fit_parts
 from crowdwise.engine.drivers import InProcess, Threads
+from crowdwise.engine.selection import predict
 from crowdwise.engine.sources import InMemory, Sizes
 
 from ..conftest import planted
@@ -130,14 +132,61 @@ def test_empty_parts_say_nothing(name):
     np.testing.assert_allclose(posterior(other), posterior(one), atol=1e-9)
 
 
+def test_a_committee_that_weighs_by_held_out_labels_does_so_in_parts():
+    votes, gold = crowd("committee")
+    codes = as_gold(gold, votes).label
+    whole = cw.Committee(evidence=40.0).fit(votes, gold=gold).extra["weight"]
+    one = told("committee", Forgetful(votes, 1, codes), evidence=40.0)  # a single part has the folds of the whole
+    assert one.extra["weight"] == pytest.approx(whole, abs=1e-9)
+    assert len({round(weight, 6) for weight in whole.values()}) > 1
+    several = told("committee", Forgetful(votes, 7, codes), evidence=40.0)
+    for jobs in (1, 7):
+        other = told("committee", Forgetful(votes, 7, codes), partial(Threads, threads=2, jobs=jobs), evidence=40.0)
+        assert other.extra["weight"] == several.extra["weight"]
+        np.testing.assert_array_equal(posterior(other), posterior(several))
+
+
+def test_held_out_labels_of_parts_are_those_of_a_fit_without_them():
+    votes, _, _ = planted(120, 9, 3, 5, seed=8)
+    parts = [Without(0).parted(part) for part in Forgetful(votes, 7).shards()]
+    rows = [pl.concat([each.to_frame() for each in side]) for side in zip(*parts, strict=True)]
+    kept, out = (
+        cw.Annotations.from_arrays(rows["task"], rows["worker"], rows["label"], tasks=range(120), workers=range(9))
+        for rows in rows
+    )
+    assert len(kept) + len(out) == len(votes)
+    assert 100 < len(out) < 130
+    score = []
+    for name in ("majority_vote", "one_coin"):
+        found = registry.method(name).fit(kept).posterior
+        score.append(np.log(predict(out, np.arange(len(out)), kept, found)).mean())
+    fit = told("committee", Forgetful(votes, 7), members=("majority_vote", "one_coin"), evidence=5.0)
+    lead = np.log(fit.extra["weight"]["one_coin"] / fit.extra["weight"]["majority_vote"])
+    assert lead == pytest.approx(5.0 * (score[1] - score[0]), abs=1e-7)
+    assert abs(lead) > 1e-3
+
+
+def test_groups_are_found_in_parts():
+    votes, _, _ = planted(160, 12, 3, 6, seed=2)
+    label = votes.label.copy()
+    copies = {task: {} for task in range(160)}
+    for i in np.flatnonzero(votes.worker >= 8):  # the last four repeat what the first of them said of the task
+        label[i] = copies[int(votes.task[i])].setdefault("said", label[i])
+    votes = cw.Annotations.from_arrays(votes.task, votes.worker, label)
+    whole = cw.GroupAware().fit(votes)
+    assert 1 < len(np.unique(whole.extra["group"])) < 12
+    for n in (1, 5):
+        fit = told("group_aware", Forgetful(votes, n), groups=None)
+        np.testing.assert_array_equal(fit.extra["group"], whole.extra["group"])
+        np.testing.assert_allclose(posterior(fit), whole.posterior, atol=1e-9)
+    holes = told("group_aware", WithHoles(votes, 5), groups=None)
+    np.testing.assert_array_equal(holes.extra["group"], whole.extra["group"])
+
+
 def test_who_cannot_says_so():
     votes, _ = crowd("gibbs")
     with pytest.raises(cw.ParameterError, match="gibbs needs all votes at once"):
         told("gibbs", InMemory(votes, 3))
-    with pytest.raises(cw.DataError, match="evidence above 0 needs all votes at once"):
-        told("committee", InMemory(votes, 3), evidence=5.0)
-    with pytest.raises(cw.DataError, match=r"group_aware without groups= needs all votes at once"):
-        told("group_aware", InMemory(votes, 3), groups=None)
     with pytest.raises(cw.DataError, match="needs gold labels"):
         told("gold_majority_vote", InMemory(votes, 3))
 

@@ -139,8 +139,16 @@ def test_gold_finds_its_parts(tmp_path, crowd):
         placed(found, {"t1": "eel"})
 
 
-def test_the_number_of_parts_follows_from_the_rows():
+def test_the_number_of_parts_follows_from_the_rows_and_the_tables():
     assert [n_parts(n) for n in (0, 4095, 4096, 200_000_000, 10**9, 10**10)] == [1, 1, 64, 64, 256, 4096]
+    assert [n_parts(200_000, cells) for cells in (10_000, 70_000, 10**9)] == [64, 16, 16]  # small tables cost nothing
+    for rows in (10**6, 10**7, 5 * 10**7, 2 * 10**8, 10**10):
+        for cells in (0, 10**5, 10**6, 10**7, 10**9):
+            n = n_parts(rows, cells)
+            assert 16 <= n <= 4096
+            assert n & (n - 1) == 0
+            assert rows <= n * 2**22 or n == 4096  # memory stays bounded, however large the tables
+            assert n == n_parts(rows) or n == 16 or rows >= n * cells or 2 * rows > n * 2**22
 
 
 def test_other_kinds_and_occasions_are_refused(tmp_path):

@@ -17,6 +17,7 @@ import numpy as np
 import numpy.typing as npt
 
 from .em import Callback
+from .journal import Notes, notes
 
 F8 = npt.NDArray[np.float64]
 MEMORY = 10
@@ -64,12 +65,12 @@ def climb(
     """Maximise from `start`; stops when a step's relative gain falls below `tol`.
 
     No parameter moves by more than `reach` in a step: a leap could land in a mirror image of the solution, where
-    all classes have changed their names.
+    all classes have changed their names. Within a journal it is kept: an ascent that was killed goes on to the same
+    bits.
     """
-    x, at = start, objective(start)
-    trace = [at.value]
+    kept = notes()
     memory: deque[Step] = deque(maxlen=MEMORY)
-    converged = False
+    x, at, trace, converged = _resumed(kept, memory) or _begun(objective, start)
     while len(trace) <= max_iter and not converged:
         way = _direction(at, memory)
         way *= min(1.0, reach / max(float(np.abs(way).max(initial=0.0)), 1e-300))
@@ -93,9 +94,37 @@ def climb(
         converged = there.value - at.value <= tol * max(1.0, abs(there.value))
         x, at = x + moved, there
         trace.append(at.value)
+        _keep(kept, x, at, trace, converged, memory)
         if callback is not None:
             callback(len(trace) - 1, at.value)
     return Climb(x, np.array(trace), len(trace) - 1, converged)
+
+
+_Stand = tuple[F8, Point, list[float], bool]
+
+
+def _begun(objective: Callable[[F8], Point], start: F8) -> _Stand:
+    at = objective(start)
+    return start, at, [at.value], False
+
+
+def _keep(kept: Notes, x: F8, at: Point, trace: list[float], converged: bool, memory: deque[Step]) -> None:
+    steps = {f"step{i}.{name}": value for i, step in enumerate(memory) for name, value in vars(step).items()}
+    kept.write(
+        len(trace) - 1, converged, x=x, gradient=at.gradient, curvature=at.curvature, trace=trace, converged=converged,
+        steps=len(memory), **steps,
+    )  # fmt: skip
+
+
+def _resumed(kept: Notes, memory: deque[Step]) -> _Stand | None:
+    """Where it stood, its steps put back into memory."""
+    held = kept.read()
+    if held is None:
+        return None
+    for i in range(int(held["steps"])):
+        memory.append(Step(held[f"step{i}.moved"], held[f"step{i}.turned"], float(held[f"step{i}.along"])))
+    trace = held["trace"].tolist()
+    return held["x"], Point(trace[-1], held["gradient"], held["curvature"]), trace, bool(held["converged"])
 
 
 def _direction(at: Point, memory: deque[Step]) -> F8:

@@ -52,12 +52,12 @@ class Dask(Generic[V, W]):
     def map(self, job: Callable[[W], T]) -> Iterator[T]:
         """job(shard) of every part, in their order; no more are under way than the cluster can work on."""
         with self._errors():
-            sent, ahead = self._carried(job), max(1, EACH * self._threads())
+            sent, slots = self._carried(job), self._slots()
             running: deque[Any] = deque()
             for number in range(self.n):
-                if len(running) >= ahead:
+                if len(running) >= EACH * len(slots):
                     yield self._result(running.popleft())
-                running.append(self._submit(_one, sent, number))
+                running.append(self._submit(_one, sent, slots[number % len(slots)], number))
             while running:
                 yield self._result(running.popleft())
 
@@ -65,8 +65,9 @@ class Dask(Generic[V, W]):
         """The sum of job(shard) over all parts, in whatever order their sums arrive."""
         tree = Tree(add)
         with self._errors():
-            sent = self._carried((job, add))
-            running = [self._submit(_several, sent, lo, hi) for lo, hi in self._runs()]
+            sent, slots = self._carried((job, add)), self._slots()
+            runs = enumerate(self._runs(len(slots)))
+            running = [self._submit(_several, sent, slots[i % len(slots)], lo, hi) for i, (lo, hi) in runs]
             for future in import_module("distributed").as_completed(running, loop=self.client.loop):
                 for start, height, total in self._result(future):
                     tree.put(start, total, height)
@@ -77,15 +78,18 @@ class Dask(Generic[V, W]):
         """The same votes and cluster with parts made ready in another way."""
         return type(self)(self.source, prepare, self.client, self.jobs)
 
-    def _runs(self) -> list[tuple[int, int]]:
+    def _runs(self, slots: int) -> list[tuple[int, int]]:
         """Runs of a power of two of parts: each is one node of the tree, so one table goes over the network."""
-        jobs, size = EACH * self._threads() if self.jobs is None else self.jobs, 1
+        jobs, size = EACH * slots if self.jobs is None else self.jobs, 1
         while self.n > size * jobs:
             size *= 2
         return [(lo, min(lo + size, self.n)) for lo in range(0, self.n, size)]
 
-    def _threads(self) -> int:
-        return max(1, sum(map(int, self.client.nthreads().values())))
+    def _slots(self) -> list[str | None]:
+        """The workers of the cluster, each as often as it has threads, in turn."""
+        threads = {where: int(n) for where, n in sorted(self.client.nthreads().items())}
+        most = max(threads.values(), default=0)
+        return [where for turn in range(most) for where, n in threads.items() if turn < n] or [None]
 
     def _carried(self, thing: Any) -> Any:
         """A future of the thing itself, that the scheduler can have made again."""
@@ -93,10 +97,13 @@ class Dask(Generic[V, W]):
             warnings.filterwarnings("ignore", message="Sending large graph")
             return self.client.submit(_itself, thing, pure=False)
 
-    def _submit(self, work: Callable[..., T], sent: Any, *which: int) -> Any:
+    def _submit(self, work: Callable[..., T], sent: Any, slot: str | None, *which: int) -> Any:
+        """Have it done, by this worker if it lives and is not behind: left to itself, the scheduler soon gives all jobs
+        of a pass to the one that has the parameters."""
         if self._shards is None:
             self._shards = self._carried(Shards(self.source, self.prepare))
-        return self.client.submit(work, self._shards, sent, *which, pure=False)
+        wish = {} if slot is None else {"workers": [slot], "allow_other_workers": True}
+        return self.client.submit(work, self._shards, sent, *which, pure=False, **wish)
 
     def _result(self, future: Any) -> Any:
         return future.result()
@@ -158,7 +165,10 @@ def hired(address: str) -> Iterator[Hire]:
             cluster = distributed.LocalCluster(n_workers=_count(address), silence_logs=50, env=alone, **options)
             stack.enter_context(cluster)
             stack.enter_context(_revived(cluster, _count(address)))
-            client = stack.enter_context(distributed.Client(cluster, set_as_default=False))
+            # Sums come from the processes themselves, not by way of the scheduler, which may be all that is in reach of
+            # somebody who connects to a cluster elsewhere.
+            near = {"set_as_default": False, "direct_to_workers": True}
+            client = stack.enter_context(distributed.Client(cluster, **near))
         else:
             try:
                 client = stack.enter_context(distributed.Client(address, timeout=PATIENCE, set_as_default=False))

@@ -5,9 +5,9 @@
     per_worker.npz       labels and weight of each worker, and rows of theirs without a label
     part-00000/ ...      the parts (engine/mapped.py)
 
-The number of parts follows from the number of rows alone, and which part a task is in from its name alone, so that
-sums over parts come out the same bits on every machine. A plan is used again as long as its files and options are the
-same.
+The number of parts follows from the numbers of rows, workers and classes alone, and which part a task is in from its
+name alone, so that sums over parts come out the same bits on every machine. A plan is used again as long as its files
+and options are the same.
 """
 
 from __future__ import annotations

@@ -36,17 +36,23 @@ from .wish import Wish
 T = TypeVar("T")
 # (done, of, of what): how far it has come; `of` is 0 where nobody knows.
 Progress = Callable[[int, int, str], None]
-# Parts are as many as make at most this many rows each, a power of two, 64 at least where there are rows enough.
-FEWEST, MOST_ROWS, ENOUGH = 64, 1 << 22, 4096
+# Parts are as many as make at most this many rows each, a power of two, 64 where there are rows enough.
+USUAL, MOST_ROWS, ENOUGH = 64, 1 << 22, 4096
+# Every part has a table of all workers, which is cleared and added up in each pass: from so many cells on (no cache
+# holds them) parts are fewer and larger, until a table is no larger than its part, or they are only so many.
+LARGE, FEWEST = 1 << 16, 16
 
 
-def n_parts(rows: int) -> int:
-    """How many parts so many rows are cut into: a power of two, from the rows alone."""
+def n_parts(rows: int, cells: int = 0) -> int:
+    """How many parts so many rows are cut into, where tables have so many cells: a power of two, from the votes alone,
+    never from who works on them."""
     if rows < ENOUGH:
         return 1
-    n = FEWEST
+    n = USUAL
     while n < FINEST and rows > n * MOST_ROWS:
         n *= 2
+    while n > FEWEST and cells > LARGE and rows < n * cells and 2 * rows <= n * MOST_ROWS:
+        n //= 2
     return n
 
 
@@ -190,7 +196,7 @@ def _parts(
     if wish.grouped:
         chosen = [[(i, piece, 0, FINEST)] for i, piece in enumerate(written)]
     else:
-        n = n_parts(sum(piece.n_rows for piece in written))
+        n = n_parts(sum(piece.n_rows for piece in written), len(codes.workers) * len(codes.classes) ** 2)
         step = FINEST // n
         chosen = [[(i, p, at * step, (at + 1) * step) for i, p in enumerate(written)] for at in range(n)]
     jobs = (partial(write_part, i, folder, some, codes, wish.duplicates) for i, some in enumerate(chosen))

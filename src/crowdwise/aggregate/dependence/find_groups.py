@@ -10,25 +10,33 @@ plotters. What tells them apart is that copies agree more closely than honest wo
 3. Clusters that can be broken up again without excess are, and of the others only members whose own agreement is
    in excess stay together.
 
-After the agreement tests of Traganitis & Giannakis (2021) and the group search of Jaffe et al. (2016). Fails when
-copies are noisier than the honest workers, and when everybody is wrong on the same hard tasks.
+All of it is sums over tasks, so the votes may be in parts. After the agreement tests of Traganitis & Giannakis (2021)
+and the group search of Jaffe et al. (2016). Fails when copies are noisier than the honest workers, and when everybody
+is wrong on the same hard tasks.
 """
 
 from __future__ import annotations
 
 from dataclasses import dataclass, replace
+from functools import partial
+from typing import cast
 
 import numpy as np
 import numpy.typing as npt
 import polars as pl
 
+from ...engine.sources import Known
 from ...kinds.classes.annotations import Annotations
 from ...kinds.classes.answers import Classes
 from ...maths.discovery import adjusted
+from ...maths.em import plus
+from ...maths.kernels import Workspace
 from ...maths.logspace import segment_sum
 from ...maths.ties import tie_shares
-from ..base import Run
+from ..base import Run, Spread
 from ..confusion.dawid_skene import DawidSkene
+from ..learnt import After, Judge, judged
+from ..spread import with_rows
 from .group_model import Pairs
 
 F8 = npt.NDArray[np.float64]
@@ -50,17 +58,30 @@ class Overlap:
     agreed: F8
     mix: list[F8]
 
+    def add(self, other: Overlap) -> None:
+        """The same with another part's."""
+        for mine, theirs in zip(self._tables(), other._tables(), strict=True):
+            mine += theirs
 
-def find_groups(votes: Annotations, level: float, excess: float) -> I8:
+    def _tables(self) -> list[F8]:
+        return [self.common, self.agreed, *self.mix]
+
+
+def find_groups(votes: Annotations | Spread, level: float, excess: float) -> I8:
     """Group number of each worker; workers who share one depend on each other."""
-    single = np.arange(votes.n_workers)
-    active = np.argsort(-votes.labels_per_worker, kind="stable")[:MAX_WORKERS]
-    active = np.sort(active[votes.labels_per_worker[active] >= MIN_COMMON])
-    if len(active) < 3 or votes.n_classes < 2:
+    data = votes if isinstance(votes, Spread) else Spread.of(votes, None)
+    single, labels = np.arange(data.n_workers), data.sum(_labels, plus)
+    active = np.argsort(-labels, kind="stable")[:MAX_WORKERS]
+    active = np.sort(active[labels[active] >= MIN_COMMON])
+    if len(active) < 3 or data.n_classes < 2:
         return single
     look = _Look(active, level, excess)
-    found = _finest_without_excess(votes, _tree(votes, active), look)
-    return single if found is None else _members_in_excess(votes, _without_needless(votes, found, look), look)
+    found = _finest_without_excess(data, _tree(data, active), look)
+    return single if found is None else _members_in_excess(data, _without_needless(data, found, look), look)
+
+
+def _labels(space: Workspace) -> I8:
+    return cast(Annotations, space.shard).labels_per_worker.astype(np.int64)
 
 
 @dataclass(frozen=True)
@@ -72,12 +93,12 @@ class _Look:
     excess: float
 
 
-def _tree(votes: Annotations, active: npt.NDArray[np.int64]) -> list[I8]:
+def _tree(data: Spread, active: I8) -> list[I8]:
     """Partitions from single workers to coarse clusters, the closest workers joined first."""
     from scipy.cluster.hierarchy import cut_tree, linkage
     from scipy.spatial.distance import squareform
 
-    both = overlap(votes, active, None)
+    both = overlapping(data, active, None)
     common, agreed = both.common, both.agreed
     far = np.where(common >= MIN_COMMON, 1 - agreed / np.maximum(common, 1), 1.0)
     np.fill_diagonal(far, 0.0)
@@ -90,7 +111,7 @@ def _tree(votes: Annotations, active: npt.NDArray[np.int64]) -> list[I8]:
     sizes = np.unique(np.round(np.geomspace(fewest, m, min(LEVELS, m - fewest + 1))).astype(int))[::-1]
     out = []
     for cut in cut_tree(tree, n_clusters=sizes).T:
-        group = np.arange(votes.n_workers)
+        group = np.arange(data.n_workers)
         # A cluster has the number of its first member: no clash with the workers outside the search.
         first = {c: active[np.flatnonzero(cut == c)[0]] for c in np.unique(cut)}
         group[active] = [first[c] for c in cut]
@@ -98,44 +119,44 @@ def _tree(votes: Annotations, active: npt.NDArray[np.int64]) -> list[I8]:
     return out
 
 
-def _finest_without_excess(votes: Annotations, partitions: list[I8], look: _Look) -> I8 | None:
+def _finest_without_excess(data: Spread, partitions: list[I8], look: _Look) -> I8 | None:
     """The first partition whose clusters are independent given the fit; None where the workers are already."""
     for i, group in enumerate(partitions):
-        if _independent(votes, group, look):
+        if _independent(data, group, look):
             return None if i == 0 else group
     return None
 
 
-def _independent(votes: Annotations, group: I8, look: _Look) -> bool:
+def _independent(data: Spread, group: I8, look: _Look) -> bool:
     """Whether no two clusters agree beyond the fit to the clusters."""
-    units, among = as_units(votes, group), np.unique(group[look.active])
-    posterior, theta = fit_units(units)
-    return not flagged(overlap(units, among, posterior), theta[among], look.level, look.excess).any()
+    units, among = in_units(data, group), np.unique(group[look.active])
+    judge, theta = fit_units(units)
+    return not flagged(overlapping(units, among, judge), theta[among], look.level, look.excess).any()
 
 
-def _without_needless(votes: Annotations, group: I8, look: _Look) -> I8:
+def _without_needless(data: Spread, group: I8, look: _Look) -> I8:
     """Clusters broken up again, the smallest first, wherever their members are independent without them."""
     sizes = np.bincount(group)
     for cluster in sorted(np.flatnonzero(sizes > 1).tolist(), key=lambda c: (sizes[c], c)):
         trial = group.copy()
         members = np.flatnonzero(group == cluster)
         trial[members[1:]] = group.max() + np.arange(1, len(members))
-        if _independent(votes, trial, look):
+        if _independent(data, trial, look):
             group = trial
     return np.asarray(np.unique(group, return_inverse=True)[1], dtype=np.int64)
 
 
-def _members_in_excess(votes: Annotations, group: I8, look: _Look) -> I8:
+def _members_in_excess(data: Spread, group: I8, look: _Look) -> I8:
     """Within clusters, the connected components of pairs in excess under the fit to the clusters."""
     from scipy.sparse import csr_array
     from scipy.sparse.csgraph import connected_components
 
-    posterior, _ = fit_units(as_units(votes, group))
+    judge = After(_Units(group), fit_units(in_units(data, group))[0])
     among = look.active
-    theta = own_confusions(votes, posterior)[among]
-    pairs = flagged(overlap(votes, among, posterior), theta, look.level, look.excess)
+    theta = own_confusions(data, judge)[among]
+    pairs = flagged(overlapping(data, among, judge), theta, look.level, look.excess)
     first, second = np.nonzero(pairs & (group[among][:, None] == group[among][None, :]))
-    edges = csr_array((np.ones(len(first)), (among[first], among[second])), shape=(votes.n_workers,) * 2)
+    edges = csr_array((np.ones(len(first)), (among[first], among[second])), shape=(data.n_workers,) * 2)
     return np.asarray(connected_components(edges, directed=False)[1], dtype=np.int64)
 
 
@@ -158,23 +179,59 @@ def as_units(votes: Annotations, group: I8) -> Annotations:
     )
 
 
-def fit_units(units: Annotations) -> tuple[F8, F8]:
-    """Posterior and confusions [worker, true, observed] of a smoothed Dawid-Skene."""
-    found = DawidSkene(smoothing=0.5 / units.n_classes, max_iter=50, tol=1e-6).solve(units, None, Run())
+@dataclass(frozen=True, eq=False)
+class _Units:
+    """A change of parts: one vote per task and group."""
+
+    group: I8
+
+    def __call__(self, part: Annotations, known: Known | None) -> tuple[Annotations, Known | None]:  # noqa: ARG002
+        return as_units(with_rows(part), self.group), None
+
+
+def in_units(data: Spread, group: I8) -> Spread:
+    """The votes of all groups, one per task and group."""
+    units = pl.Series("worker", np.arange(group.max() + 1))
+    return replace(data.through(_Units(group)), workers=units, told=False)
+
+
+def fit_units(units: Spread) -> tuple[Judge, F8]:
+    """What judges the units' tasks, and confusions [worker, true, observed], of a smoothed Dawid-Skene."""
+    found = DawidSkene(smoothing=0.5 / units.n_classes, max_iter=50, tol=1e-6).learn(units, Run())
     assert found.confusion is not None
-    return found.posterior, found.confusion
+    return found.judge, found.confusion
 
 
-def own_confusions(votes: Annotations, posterior: F8) -> F8:
+def own_confusions(data: Spread, judge: Judge) -> F8:
     """Confusions of single workers under a posterior that they did not take part in one by one."""
-    k = votes.n_classes
+    k = data.n_classes
+    counts = data.sum(partial(_own_counts, judge), plus)
+    # Half a label a row: half a label a cell would make guessers of good workers where classes are many.
+    table = counts.reshape(data.n_workers, k, k).transpose(0, 2, 1) + 0.5 / k
+    return np.asarray(table / table.sum(axis=2, keepdims=True))
+
+
+def _own_counts(judge: Judge, space: Workspace) -> F8:
+    votes, posterior = cast(Annotations, space.shard), judged(judge, space, keep=True).posterior
     w = np.ones(len(votes)) if votes.weight is None else votes.weight
     rows = posterior[votes.task] * w[:, None]
-    cells = votes.n_workers * k
-    counts = np.stack([np.bincount(votes.cell, weights=rows[:, t], minlength=cells) for t in range(k)], axis=1)
-    # Half a label a row: half a label a cell would make guessers of good workers where classes are many.
-    table = counts.reshape(votes.n_workers, k, k).transpose(0, 2, 1) + 0.5 / k
-    return np.asarray(table / table.sum(axis=2, keepdims=True))
+    cells = votes.n_workers * votes.n_classes
+    each = [np.bincount(votes.cell, weights=column, minlength=cells) for column in rows.T]
+    return np.stack(each, axis=1)
+
+
+def overlapping(data: Spread, among: I8, judge: Judge | None) -> Overlap:
+    """`overlap` over all parts, added up in their order: only two of these tables are held."""
+    every = data.map(partial(_overlap, among, judge))
+    total = next(every)
+    for one in every:
+        total.add(one)
+    return total
+
+
+def _overlap(among: I8, judge: Judge | None, space: Workspace) -> Overlap:
+    posterior = None if judge is None else judged(judge, space).posterior
+    return overlap(cast(Annotations, space.shard), among, posterior)
 
 
 def overlap(votes: Annotations, among: I8, posterior: F8 | None) -> Overlap:

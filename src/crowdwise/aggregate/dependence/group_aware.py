@@ -70,11 +70,10 @@ class GroupAware(SpreadAggregator):
             object.__setattr__(self, "groups", tuple(tuple(members) for members in given))
 
     def learn(self, votes: Spread, run_: Run) -> Learnt:
-        """Find the groups, unless given, in all votes at once; then EM from a vote in which each group has one
-        voice."""
+        """Find the groups, unless given; then EM from a vote in which each group has one voice."""
         k = votes.n_classes
         if self.groups is None:
-            group = find_groups(votes.at_once("group_aware without groups=")[0], self.level, self.excess)
+            group = find_groups(votes, self.level, self.excess)
         else:
             assert not isinstance(self.groups, str)  # __post_init__ has taken it apart
             group = given_groups(self.groups, votes.workers)

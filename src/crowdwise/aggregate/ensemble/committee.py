@@ -43,6 +43,7 @@ from ..base import Aggregator, Learnt, Run, Solution, Spread, SpreadAggregator
 from ..cost import too_thin, worthwhile
 from ..gold import Gold
 from ..learnt import Whole
+from .foretold import foretold
 from .pool import Pool, expectation, leaning
 
 F8 = npt.NDArray[np.float64]
@@ -149,12 +150,21 @@ class Committee(SpreadAggregator):
     def _weights(self, seated: list[str], data: Spread, run: Run) -> dict[str, float]:
         """A member's weight by how it predicts one held-out fold; equal where there is nothing to predict."""
         score, heard = np.zeros(len(seated)), 0.0
-        votes, gold = data.at_once("committee with evidence above 0") if self.evidence > 0 else (None, None)
-        if votes is not None and len(seated) > 1 and not too_thin(votes) and splits(votes, enough=1):
-            found = [held_out(partial(ask, m, self.seed, gold, run), votes, seed=self.seed, enough=1) for m in seated]
-            score, heard = np.array([f.score for f in found]), float(found[0].weight.sum())
+        if self.evidence > 0 and len(seated) > 1 and not too_thin(data):
+            score, heard = self._scores(seated, data, run)
         weight = np.exp(min(self.evidence, SHARE * heard) * (score - score.max()))
         return dict(zip(seated, (weight / weight.sum()).tolist(), strict=True))
+
+    def _scores(self, seated: list[str], data: Spread, run: Run) -> tuple[F8, float]:
+        """Mean log-likelihood of the held-out labels by each member, and how many there are."""
+        if data.whole is None:
+            told = [foretold(partial(learn_of, m, self.seed, run=run), data, self.seed) for m in seated]
+            return np.array([score for score, _ in told]), told[0][1]
+        votes, gold = data.whole
+        if not splits(votes, enough=1):
+            return np.zeros(len(seated)), 0.0
+        found = [held_out(partial(ask, m, self.seed, gold, run), votes, seed=self.seed, enough=1) for m in seated]
+        return np.array([f.score for f in found]), float(found[0].weight.sum())
 
 
 def variant(name: str, seed: int) -> Aggregator:

@@ -4,13 +4,14 @@ from __future__ import annotations
 
 from abc import abstractmethod
 from collections.abc import Callable
-from dataclasses import dataclass
+from dataclasses import dataclass, fields
 from functools import partial
 from typing import Literal
 
 import numpy as np
 import numpy.typing as npt
 
+from ...engine import journal
 from ...maths.em import plus
 from ...maths.kernels import Workspace
 from ...maths.ties import tie_shares
@@ -78,16 +79,22 @@ def _agree(weight: F8 | None, ties: Ties, space: Workspace) -> Agreement:
 
 def refine(data: Spread, weigh: Callable[[F8, F8], F8], scale: float, max_iter: int) -> Weights:
     """Vote and weigh in turn until the winners stay: weigh(accuracy, number of labels) gives the weights."""
-    found, before = agreement(data, None), None
-    converged = False
-    for iteration in range(1, max_iter + 1):  # noqa: B007
+    notes = journal.notes()
+    held = notes.read()
+    if held is None:
+        found, before, iteration, converged = agreement(data, None), None, 0, False
+    else:  # a loop that was killed goes on to the same bits
+        found = Agreement(**{each.name: held[each.name] for each in fields(Agreement)})
+        before, iteration, converged = held["weight"], int(held["passes"]), bool(held["converged"])
+    while iteration < max_iter and not converged:
+        iteration += 1
         weight = weigh(found.share(), found.n)
         found = data.sum(partial(_turn, before, weight), plus)
         before = weight
         converged = not found.moved[0]
-        if converged:
-            break
-    return Weights(weight, scale, iteration, converged)
+        notes.write(iteration, converged, weight=weight, converged=converged, **vars(found))
+    assert before is not None  # there is one turn at least
+    return Weights(before, scale, iteration, converged)
 
 
 def _turn(before: F8 | None, weight: F8, space: Workspace) -> Agreement:

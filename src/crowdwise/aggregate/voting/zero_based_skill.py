@@ -14,6 +14,7 @@ from typing import ClassVar
 import numpy as np
 
 from ...core.params import Count, NonNegative, PositiveShare
+from ...engine import journal
 from ..spread import Spread
 from .base import Weights
 from .split import SplitVote, Ties, agreement
@@ -39,12 +40,16 @@ class ZeroBasedSkill(SplitVote):
 
     def weigh(self, data: Spread) -> Weights:
         """Agreement with the weighted consensus, approached step by step."""
-        weight = np.full(data.n_workers, 1 / data.n_classes + 1e-5)
-        for iteration in range(1, self.max_iter + 1):
+        notes = journal.notes()
+        held = notes.read()
+        weight, iteration, converged = np.full(data.n_workers, 1 / data.n_classes + 1e-5), 0, False
+        if held is not None:
+            weight, iteration, converged = held["weight"], int(held["passes"]), bool(held["converged"])
+        while iteration < self.max_iter and not converged:
+            iteration += 1
             target = agreement(data, weight, self.ties).share()
             step = self.lr * 0.5 ** (iteration // 20) * (target - weight)
             weight = weight + step
             converged = bool(np.abs(step).max(initial=0.0) <= self.tol)
-            if converged:
-                break
+            notes.write(iteration, converged, weight=weight, converged=converged)
         return Weights(weight, n_iter=iteration, converged=converged)

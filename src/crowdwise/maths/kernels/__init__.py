@@ -151,7 +151,8 @@ def _compiled_pass(space: Workspace, theta: F8 | None, prior: F8 | None, posteri
     shard, k = space.shard, space.shard.n_classes
     size = shard.n_workers * k * k
     chunks = space.chunks()
-    tables = space.buffer("tables", (len(chunks), size))
+    # The first table becomes the sum, which is the caller's: it is fresh, the others are used again.
+    tables = [np.empty(size), *space.buffer("tables", (len(chunks) - 1, size))]
     masses = space.buffer("masses", (len(chunks), k))
     gold = np.empty(0, dtype=np.int32) if space.gold is None else space.gold
     weight = np.empty(0) if shard.weight is None else shard.weight

@@ -10,7 +10,7 @@ from __future__ import annotations
 
 import threading
 import weakref
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from functools import cache
 from math import exp, log
 
@@ -210,9 +210,9 @@ def scatter() -> Callable[..., float]:
     return _scatter
 
 
-def ordered_sum(tables: F8) -> F8:
-    """Sum over chunks, always in the same order."""
-    total: F8 = tables[0].copy()
+def ordered_sum(tables: Sequence[F8]) -> F8:
+    """Sum over chunks, always in the same order, in the place of the first."""
+    total = tables[0]
     for table in tables[1:]:
         total += table
     return total
