@@ -121,9 +121,9 @@ def speed(found: dict[str, Any]) -> str:
     if not rows:
         return ""
     said = (
-        "Every part has a table of all workers, which a pass clears and adds up. So the plan makes fewer and larger parts "
-        "where tables are large: here no table has more cells than its part has labels. In memory the labels are cut "
-        "too, for threads."
+        "Every part has a table of all workers, which a pass clears and adds up. So the plan makes fewer and larger "
+        "parts where tables are large: here no table has more cells than its part has labels. In memory the labels "
+        "are cut too, for threads."
     )
     return f"## Speed\n{said}\n\n" + figures(["labels", "what", "wall", ""], rows) + "\n"
 
@@ -179,6 +179,7 @@ def projected(a: dict[str, float], workers: int = 100_000, classes: int = 5, pas
     head = ["labels", "machines", "plan (one machine)", "a pass", "of it sums", f"{passes} passes", "memory a machine"]
     said = (
         "By the model, not measured: machines of 16 cores, 100,000 workers, 5 classes, ten labels a task. Disk and "
-        "network are taken to keep up; the plan is made by one machine. Cores beyond the number of parts have nothing to do."
+        "network are taken to keep up; the plan is made by one machine. Cores beyond the number of parts have nothing "
+        "to do."
     )
     return f"{said}\n\n" + figures(head, rows)
