@@ -10,6 +10,7 @@ import pytest
 
 from .site import served
 
+BLOCKED = "Service Worker registration blocked"  # by us, below
 CHROMIUM = shutil.which("chromium") or shutil.which("chromium-browser") or shutil.which("google-chrome")
 
 
@@ -48,13 +49,17 @@ def visit(browser):
     with contextlib.ExitStack() as stack:
 
         def go(site, path, token="", width=1280, **options):
-            context = browser.new_context(viewport={"width": width, "height": 900}, **options)
+            # Requests that pass a service worker cannot be held back by a test: only those that are about it have one.
+            given = {"viewport": {"width": width, "height": 900}, "service_workers": "block", **options}
+            context = browser.new_context(**given)
             context.set_default_timeout(30_000)
             stack.callback(context.close)
             if token:
                 context.add_cookies([{"name": "crowdwise", "value": token, "url": site.url, "sameSite": "Strict"}])
             page, watch = context.new_page(), Watch()
-            page.on("console", lambda message: watch.complaints.append(message.text))
+            page.on(
+                "console", lambda message: None if BLOCKED in message.text else watch.complaints.append(message.text)
+            )
             page.on("pageerror", lambda error: watch.complaints.append(str(error)))
             page.on("request", lambda request: _note(watch, site, request.url))
 
@@ -67,6 +72,11 @@ def visit(browser):
             return page, watch
 
         yield go
+
+
+def _hear(watch, text):
+    if BLOCKED not in text:
+        watch.complaints.append(text)
 
 
 def _note(watch, site, url):

@@ -9,12 +9,44 @@ from dataclasses import dataclass
 
 import httpx
 import uvicorn
+from uvicorn.protocols.http.h11_impl import H11Protocol
 
 from crowdwise.server import auth
 from crowdwise.server.acts import manage
 from crowdwise.server.api.app import make_app
 from crowdwise.server.config import Config
 from crowdwise.server.project import Project, create, load_tasks
+
+
+class Line:
+    """The connection of a server: while it is cut, whoever comes is hung up on, and so are those who are there."""
+
+    def __init__(self):
+        self.down, self.loop, self.server = False, None, None
+        line = self
+
+        class Phone(H11Protocol):
+            def connection_made(self, transport):
+                if line.down:
+                    transport.abort()
+                else:
+                    super().connection_made(transport)
+
+        self.protocol = Phone
+
+    def cut(self):
+        self.down, done = True, threading.Event()
+
+        def hang_up():
+            for each in list(self.server.server_state.connections):
+                each.transport.abort()
+            done.set()
+
+        self.loop.call_soon_threadsafe(hang_up)
+        assert done.wait(10)
+
+    def mend(self):
+        self.down = False
 
 
 @dataclass
@@ -24,6 +56,7 @@ class Site:
     url: str
     admin: str
     project: Project
+    line: Line
 
     def worker(self, name: str, **about) -> str:
         """A new worker's token."""
@@ -68,12 +101,14 @@ def served(folder, tasks, *, token_rate=1000.0, insecure_local=False, **config):
         load_tasks(project, tasks)
         app = make_app(project, rate=token_rate, burst=token_rate, insecure_local=insecure_local)
         # A few seconds are enough for the connections of browsers that are gone.
-        server = uvicorn.Server(
-            uvicorn.Config(app, port=0, log_level="error", lifespan="on", timeout_graceful_shutdown=1)
+        line, quick = Line(), {"lifespan": "on", "timeout_graceful_shutdown": 1}
+        line.server = server = uvicorn.Server(
+            uvicorn.Config(app, port=0, log_level="error", http=line.protocol, **quick)
         )
         ready = threading.Event()
 
         async def run():
+            line.loop = asyncio.get_running_loop()
             serving = asyncio.create_task(server.serve())
             while not server.started and not serving.done():
                 await asyncio.sleep(0.01)
@@ -85,7 +120,7 @@ def served(folder, tasks, *, token_rate=1000.0, insecure_local=False, **config):
         assert ready.wait(30)
         port = server.servers[0].sockets[0].getsockname()[1]
         try:
-            yield Site(f"http://127.0.0.1:{port}", admin, project)
+            yield Site(f"http://127.0.0.1:{port}", admin, project, line)
         finally:
             server.should_exit = True
             thread.join(15)

@@ -19,6 +19,8 @@ from markupsafe import Markup, escape
 from ...report import svg, text
 from .guidelines import rendered
 
+# The service worker may stand between the server and the pages of projects, though it lies elsewhere.
+WORKER = "offline.js"
 _TYPES = {"css": "text/css", "js": "text/javascript", "svg": "image/svg+xml"}
 POLICY = (
     "default-src 'none'; script-src 'self'; style-src 'self'; img-src 'self' data: https:; connect-src 'self'; "
@@ -54,6 +56,8 @@ def static(name: str) -> Response | None:
         return None
     kind = _TYPES[name.rpartition(".")[2]]
     headers = {"Cache-Control": "public, max-age=31536000, immutable", "X-Content-Type-Options": "nosniff"}
+    if name == WORKER:
+        headers["Service-Worker-Allowed"] = "/p/"
     return Response(content, media_type=f"{kind}; charset=utf-8", headers=headers)
 
 

@@ -2,6 +2,7 @@
 // The markup of a task is the server's, the same as in the page; everything works without this file.
 import { Outbox, Post, newKey } from "./outbox.js";
 import { byArrow, byDigit, enhance } from "./controls.js";
+import { forget, offlineToo, remember } from "./kept.js";
 
 document.documentElement.classList.add("scripted");
 const main = document.getElementById("main");
@@ -29,6 +30,8 @@ const post = new Post(box, refused, `${home}/send`, token, tell, acknowledged);
 
 const current = () => place.querySelector(".task");
 const idOf = (task) => task && task.dataset.task;
+const markup = new Map();
+const hold = ({ id, html }) => { markup.set(id, html); return ready(parse(html)); };
 const parse = (html) => new DOMParser().parseFromString(html, "text/html").querySelector(".task");
 
 // ---- showing
@@ -50,7 +53,15 @@ function advance() {
     if (at("skip")) at("skip").hidden = true;
     nothing();
   }
+  keep();
   fill();
+}
+
+// What is in hand, for a reload without a connection.
+function keep() {
+  const held = [current(), ...queue].filter(Boolean).map(idOf).filter((id) => markup.has(id));
+  for (const id of markup.keys()) if (!held.includes(id) && !past.some((task) => idOf(task) === id)) markup.delete(id);
+  remember(home, worker, held.map((id) => ({ id, html: markup.get(id) })), today);
 }
 
 function nothing() {
@@ -76,13 +87,16 @@ async function fill() {
     });
     if (answer.ok) {
       const found = await answer.json();
+      const kept = "worker" in found;  // from before the connection went, by kept.js
+      if (kept && found.worker !== worker) found.tasks = [];
       const known = new Set([...asked, ...seen()]);
       for (const each of found.tasks) {
-        if (!known.has(each.id)) queue.push(ready(parse(each.html)));
+        if (!known.has(each.id)) queue.push(hold(each));
       }
+      if (!kept) keep();
       stopped = found.stopped || null;
       // The server's count is the true one, unless an answer was on its way meanwhile.
-      if (before === made && !waiting && Number.isFinite(found.progress.today)) count(found.progress.today);
+      if (kept || (before === made && !waiting && Number.isFinite(found.progress.today))) count(found.progress.today);
       if (!current() && !queue.length) wait = stopped && stopped.final ? 0 : 4;
     } else if (answer.status === 401) tell({ blocked: "login", left: box.list().length });
     else {
@@ -148,12 +162,14 @@ at("undo").addEventListener("submit", (event) => {
 
 function back(task) {
   // A new answer is a new answer: it needs a key of its own, and the old lease is spent.
-  task.querySelector("[name=key]").value = newKey();
+  const key = task.querySelector("[name=key]").value = newKey();
+  if (markup.has(idOf(task))) markup.set(idOf(task), markup.get(idOf(task)).replace(/(name="key" value=")[^"]*/, `$1${key}`));
   task.querySelector("[name=lease]").value = "";
   if (current() && idOf(current()) !== idOf(task)) queue.unshift(current());
   queue = queue.filter((other) => idOf(other) !== idOf(task));
   count(today - 1);
   show(task);
+  keep();
   speak("Your last answer was taken back. This is the task again.");
 }
 
@@ -167,7 +183,7 @@ function put(action, task, fields) {
 
 function acknowledged(entry, body) {
   if (entry.action === "undo") {
-    if (body && body.shown && !entry.task) back(ready(parse(body.shown.html)));
+    if (body && body.shown && !entry.task) back(hold(body.shown));
     else if (body === null) { showRefused(); }
   } else if (body === null) showRefused();
   else if (body.status === "surplus") speak("Kept, but the task had enough answers already.");
@@ -190,6 +206,7 @@ function tell({ blocked, left }) {
   };
   const unsafe = box.kept ? "" : " This browser stores nothing: do not close the page before they are sent.";
   note.dataset.blocked = blocked;
+  if (blocked === "login" || blocked === "reload") forget().catch(() => {});
   note.hidden = !blocked || (blocked === "offline" && !left && navigator.onLine);
   note.textContent = blocked ? words[blocked] + unsafe : "";
   if (blocked === "login") link(note, "Log in", `/login?next=${encodeURIComponent(home)}`);
@@ -245,9 +262,17 @@ document.addEventListener("keydown", (event) => {
 
 // ---- beginning: what was left over from before is sent first; a task that was answered already is not shown again
 if (matchMedia("(max-width: 800px)").matches && at("guide")) at("guide").open = false;
-if (current()) enhance(current());
+const old = Boolean(main.dataset.kept);
+if (old) place.replaceChildren();  // from before: what is in hand now comes with the next tasks
+if (current()) {
+  markup.set(idOf(current()), current().outerHTML);
+  enhance(current());
+}
+if (!old) keep();
+offlineToo(home, main.dataset.beside);
 const left = new Set(box.list().map((entry) => entry.task));
 count(today + unsent());
 showRefused();
 if (current() && left.has(idOf(current()))) advance(); else fill();
+if (old) tell({ blocked: "offline", left: left.size });
 post.run();
