@@ -160,3 +160,37 @@ def test_a_guesser_is_flagged_with_evidence(make):
     assert rows["w5"]["flags"][0]["evidence"]
     assert not any(rows[f"w{w}"]["flags"] for w in range(5))
     assert rows["w5"]["skill"]["high"] < rows["w0"]["skill"]["low"]
+
+
+def test_workers_who_copy_are_named_together(make):
+    """w9 hands on what w8 said; the others err on their own."""
+    import numpy as np
+
+    from crowdwise.server.settler import Settler
+
+    p = make(tasks=150, workers=10, cap=10, method="dawid_skene")
+    rng = np.random.default_rng(1)
+    said = np.where(rng.random((10, 150)) < 0.6, rng.integers(3, size=150), rng.integers(3, size=(10, 150)))
+    said[9] = np.where(rng.random(150) < 0.95, said[8], said[9])
+    labels = [{"task": f"t{i}", "worker": f"w{w}", "key": f"{i} {w}", "answer": "abc"[said[w, i]]}
+              for i in range(150) for w in range(10)]  # fmt: skip
+    p.call("POST", "/labels/bulk", json={"labels": labels})
+    assert p.get("/status").json()["groups"] == []
+    settler = Settler(p.project)
+    settler.close()
+    assert settler.once(now=True)
+    assert p.get("/status").json()["groups"] == [["w8", "w9"]]
+    rows = {each["name"]: each["flags"] for each in p.get("/workers").json()["workers"]}
+    (flag,) = [each for each in rows["w9"] if each["flag"] in ("copying", "colluding")]
+    assert flag["evidence"].startswith("gives the same answer as w8 on ")
+    assert not any(each["flag"] in ("copying", "colluding") for w in range(8) for each in rows[f"w{w}"])
+
+
+def test_contested_tasks_come_with_everyone_s_answers_in_one_request(make):
+    p = filled(make, "classes", tasks=8)
+    page = p.get("/tasks?order=contested&limit=3&answers=true").json()["tasks"]
+    assert len(page) == 3
+    for row in page:
+        assert row == p.get(f"/tasks/{row['id']}").json()
+        assert len(row["by_worker"]) == 4
+    assert "by_worker" not in p.get("/tasks").json()["tasks"][0]

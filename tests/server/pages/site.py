@@ -28,6 +28,7 @@ class Line:
         class Phone(H11Protocol):
             def connection_made(self, transport):
                 if line.down:
+                    self.transport = transport
                     transport.abort()
                 else:
                     super().connection_made(transport)

@@ -129,3 +129,27 @@ def test_a_session_that_ended_says_so(site, visit):
     page.context.clear_cookies()
     page.reload()
     assert page.get_by_label("Token").is_visible()
+
+
+def test_workers_who_copy_stand_on_the_page(site, visit):
+    from crowdwise.server.pages import lead
+
+    here = site(texts(3))
+    page, _ = visit(here, "/p/main/lead", here.admin)
+    assert page.locator("[data-group]").count() == 0
+    here.worker("Ann")
+    asked = []
+
+    class Api(lead.Api):
+        async def get(self, path, **params):
+            asked.append(path)
+            found = await super().get(path, **params)
+            return found | {"groups": [["Ann", "<b>Bob"]]} if path.endswith("/status") else found
+
+    lead.Api, kept = Api, lead.Api
+    try:
+        page.reload()
+        assert "Ann, <b>Bob give the same answers" in page.locator("[data-group]").inner_text()
+    finally:
+        lead.Api = kept
+    assert not [each for each in asked if "/tasks/" in each]

@@ -34,9 +34,10 @@ def test_a_reload_without_a_connection(site, come):
     done = [answer(page, lambda: page.keyboard.press("1"))]
     sent(page)
     page.wait_for_function(
-        """async (n) => { const kept = await caches.match(location.pathname + "/next");
-        return kept && (await kept.json()).tasks.length >= n; }""",
-        arg=3,
+        """async (gone) => { const kept = await caches.match(location.pathname + "/next");
+        const tasks = kept ? (await kept.json()).tasks : [];
+        return tasks.length >= 3 && tasks.every((task) => task.id !== gone); }""",
+        arg=done[0],
     )
     here.line.cut()
     done.append(answer(page, lambda: page.keyboard.press("2")))

@@ -55,38 +55,57 @@ async def tasks(
     order: Literal["given", "contested"] = "given",
     after: Annotated[int, Query(ge=0, le=10**9)] = 0,
     limit: Annotated[int, Query(ge=1, le=1_000)] = 100,
+    answers: bool = False,
 ) -> Response:
-    """A page of tasks with what is believed of them."""
-    page = await here.desk.ask(lambda shift: tasks_page(shift.live, state, order, after, limit), write=False)
-    return as_json(page)
+    """A page of tasks with what is believed of them; `answers`: also what they show and who said what."""
+
+    def page(shift: Shift) -> tuple[dict[str, Any], list[int], list[str]]:
+        found = tasks_page(shift.live, state, order, after, limit)
+        return found, [shift.task(row["id"]) for row in found["tasks"]], _names(shift)
+
+    found, codes, names = await here.desk.ask(page, write=False)
+    if answers:
+        known = await run_in_threadpool(_answers, here, codes)
+        found["tasks"] = [row | _said(*known[code], names) for row, code in zip(found["tasks"], codes, strict=True)]
+    return as_json(found)
 
 
 @router.get("/tasks/{task:path}")
 async def task(task: Name, _: Reader, here: Here) -> Response:
     """A task: what it shows, what is believed of it, who said what."""
     row, code, names = await here.desk.ask(lambda shift: _one(shift, task), write=False)
-    shown, answers = await run_in_threadpool(_answers, here, code)
-    said = [{"worker": names[each.pop("code")], **each} for each in answers]
-    return as_json(row | {"payload": shown, "by_worker": said})
+    known = await run_in_threadpool(_answers, here, [code])
+    return as_json(row | _said(*known[code], names))
 
 
 def _one(shift: Shift, name: str) -> tuple[dict[str, Any], int, list[str]]:
     code = shift.task(name)
-    return task_row(shift.live, code), code, [each.name for each in shift.live.crowd.workers]
+    return task_row(shift.live, code), code, _names(shift)
 
 
-def _answers(here: Project, code: int) -> tuple[Any, list[dict[str, Any]]]:
+def _names(shift: Shift) -> list[str]:
+    return [each.name for each in shift.live.crowd.workers]
+
+
+def _said(shown: Any, answers: list[dict[str, Any]], names: list[str]) -> dict[str, Any]:
+    return {"payload": shown, "by_worker": [{"worker": names[each.pop("code")], **each} for each in answers]}
+
+
+def _answers(here: Project, codes: list[int]) -> dict[int, tuple[Any, list[dict[str, Any]]]]:
+    """What tasks show and the answers to them."""
     with here.database.reader.connect() as connection:
-        of = (t.task.c.project == here.name, t.task.c.code == code)
-        shown = connection.execute(sa.select(t.task.c.payload).where(*of)).scalar()
-        mine = (t.current.c.project == here.name, t.current.c.task == code)
+        of = (t.task.c.project == here.name, t.task.c.code.in_(codes))
+        shown = connection.execute(sa.select(t.task.c.code, t.task.c.payload).where(*of)).all()
+        mine = (t.current.c.project == here.name, t.current.c.task.in_(codes))
         rows = connection.execute(sa.select(t.current).where(*mine).order_by(t.current.c.id)).all()
-    out = []
+    out: dict[int, tuple[Any, list[dict[str, Any]]]] = {
+        row.code: (json.loads(row.payload or "{}"), []) for row in shown
+    }
     for row in rows:
         said = json.loads(row.payload)
-        out.append({"code": row.worker, "answer": said["answer"], "status": said["status"], "event": row.id,
-                    "at": row.received_at, "client_ms": row.client_ms})  # fmt: skip
-    return json.loads(shown or "{}"), out
+        out[row.task][1].append({"code": row.worker, "answer": said["answer"], "status": said["status"],
+                                 "event": row.id, "at": row.received_at, "client_ms": row.client_ms})  # fmt: skip
+    return out
 
 
 @router.post("/tasks", status_code=201)

@@ -18,6 +18,8 @@ from ...core.result import Result
 from ...kinds.classes.annotations import Annotations
 from ...workers import spammers
 from ...workers.coaching import coachable_of
+from ...workers.dependence import colluders
+from ...workers.flags import Flag
 from ...workers.judgement import Judgement
 from ..config import Config
 from .settled import Arrays
@@ -42,13 +44,15 @@ class Rows:
     label: I8
     gold: dict[int, Any]
     answers: Any = None
+    names: tuple[str, ...] = ()
 
 
 def rows_of(live: Live, answers: Callable[[int], Any] | None = None) -> Rows:
     """The answers of this moment."""
     task, worker, label, _ = live.session.model.chains.rows()
     said = answers(live.last) if answers is not None and not live.config.sure else None
-    return Rows(live.config, len(live.crowd.tasks), task, worker, label, dict(live.gold), said)
+    names = tuple(each.name for each in live.crowd.workers)
+    return Rows(live.config, len(live.crowd.tasks), task, worker, label, dict(live.gold), said, names)
 
 
 def fit_arrays(rows: Rows) -> Arrays:
@@ -87,24 +91,37 @@ def _classes(rows: Rows) -> tuple[npt.NDArray[np.float64], dict[str, Any]]:
     gold = {task: names[place[answer]] for task, answer in rows.gold.items() if task in seen}
     result = made(rows.config.method or default_of(votes)).fit(votes, gold=gold or None)
     out[votes.tasks.to_numpy()] = result.posterior
-    return out, {"agreement": _agreement(rows, k)} | _workers(votes, result, rows.config.classes)
+    return out, {"agreement": _agreement(rows, k)} | _workers(votes, result, rows)
 
 
-def _workers(votes: Annotations, result: Result, classes: Sequence[str]) -> dict[str, Any]:
-    """Of each worker (their number): the skill with its interval, and what to talk to them about, with the evidence.
-
-    Flags of single workers only: those of pairs of workers cost more than a fit.
-    """
+def _workers(votes: Annotations, result: Result, rows: Rows) -> dict[str, Any]:
+    """Of each worker (their number): the skill with its interval, and what to talk to them about, with the evidence;
+    and who copy each other, as groups of names."""
+    classes = rows.config.classes
     table = result.worker_table()
     ends = table.select("worker", "skill_low", "skill", "skill_high").iter_rows()
     skill = {str(worker): [low, mean, high] for worker, low, mean, high in ends if np.isfinite([low, mean, high]).all()}
     flags: dict[str, list[dict[str, str]]] = {}
+    together: list[Flag] = []
     if not too_thin(votes, _FEWEST):
         judgement = Judgement(votes, result)
-        for flag in [*spammers.flags_of(judgement), *coachable_of(judgement)]:
+        together = colluders.flags_of(judgement)
+        for flag in [*spammers.flags_of(judgement), *together, *coachable_of(judgement)]:
             words = _CODE.sub(lambda code: repr(classes[int(code[1])]), flag.evidence)
+            if flag.partners:
+                words = words.replace(f"as {flag.partners[0]} ", f"as {rows.names[flag.partners[0]]} ", 1)
             flags.setdefault(str(flag.worker), []).append({"flag": flag.name, "evidence": words})
-    return {"skill": skill, "flags": flags}
+    return {"skill": skill, "flags": flags, "groups": _groups(together, rows.names)}
+
+
+def _groups(flags: Sequence[Flag], names: Sequence[str]) -> list[list[str]]:
+    """The workers of each group that answers as one, by their names; a group has a flag for every member."""
+    found: list[set[int]] = []
+    for flag in flags:
+        members = {flag.worker, *flag.partners}
+        apart = [group for group in found if not group & members]
+        found = [*apart, members.union(*(group for group in found if group & members))]
+    return [sorted(names[code] for code in group) for group in found]
 
 
 def _agreement(rows: Rows, k: int) -> float | None:

@@ -18,6 +18,7 @@ def status(live: Live, now: float) -> dict[str, Any]:
     by = np.bincount(board.reason[: len(live.crowd.tasks)], minlength=len(REASONS))
     mean, low, high = board.progress.accuracy
     sure = live.config.sure and bool(live.crowd.tasks)
+    known = side(live.settled)
     return {
         "project": {"kind": live.config.kind, "question": live.config.question, "paused": live.config.paused},
         "tasks": {"all": len(live.crowd.tasks)} | {_word(r): int(by[i]) for i, r in enumerate(REASONS)},
@@ -30,7 +31,8 @@ def status(live: Live, now: float) -> dict[str, Any]:
         "cost": {"spent": session.spent, "in_hand": max(session.in_hand, 0.0), "budget": live.config.budget}
         | forecast(live),
         "speed": speed(live, now),
-        "agreement": side(live.settled).get("agreement"),
+        "agreement": known.get("agreement"),
+        "groups": known.get("groups", []),
         "settled": {"event": live.based, "answers": live.refit_n if live.based else 0},
         "stopped": live.stopped or None,
         "event": live.last,

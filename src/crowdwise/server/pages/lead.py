@@ -79,10 +79,8 @@ async def _parts(api: Api, request: Request, project: str) -> dict[str, Any]:
     where, me = f"/projects/{project}", await visitor(request)
     status, workers, tasks = await asyncio.gather(
         api.get(f"{where}/status"), api.get(f"{where}/workers"),
-        api.get(f"{where}/tasks", order="contested", limit=CONTESTED),
+        api.get(f"{where}/tasks", order="contested", limit=CONTESTED, answers=True),
     )  # fmt: skip
-    names = (quote(row["id"], safe="") for row in tasks["tasks"])
-    whole = await asyncio.gather(*(api.get(f"{where}/tasks/{name}") for name in names))
     return {
         "project": project,
         "me": me,
@@ -91,7 +89,8 @@ async def _parts(api: Api, request: Request, project: str) -> dict[str, Any]:
         "now": lead_view.counts(status),
         "workers": lead_view.workers(workers["workers"]),
         "n_workers": len(workers["workers"]),
-        "tasks": lead_view.contested(whole),
+        "groups": status["groups"],
+        "tasks": lead_view.contested(tasks["tasks"]),
     }
 
 
