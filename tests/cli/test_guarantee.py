@@ -104,6 +104,8 @@ def test_gold_that_is_not_random(fails, folder, tmp_path):
     )  # fmt: skip
     fails(*asked, words="nobody says how the gold was drawn")
     fails(*asked, "--sampling", "weights", words="column probability")
+    accept = ("accept", folder / "votes.csv", "--gold", path)  # which takes no other sampling
+    fails(*accept, words="not random | ); draw gold with --draw")
 
 
 def test_gold_balanced_by_truth(crowdwise_cli, fails, folder, tmp_path):

@@ -116,10 +116,8 @@ def accept(
     if found.value is not None:
         raise ParameterError("numbers are not right or wrong; accept is for classes")
     not_used_to_fit(found, sample)
-    how, sample, notes = settle(sampling, sample, found)
-    if how not in ("random", "random, drawn"):
-        raise ParameterError(f"a promise needs gold that was drawn at random, not {how}; draw it with --draw")
-    checks = check_random(sample, found) if how == "random" else {}
+    how, sample, notes = settle(sampling, sample, found, what="a promise")
+    checks = check_random(sample, found, only=True) if how == "random" else {}
     found, scales, more = ordered(found, given, votes, surest)
     free = found.said if found.told is None else found.said & ~found.told
     used = sample.take(free[sample.task])

@@ -105,10 +105,8 @@ def difference(
             "verdicts of what the second one made too (second_gold=, --against-gold)"
         )
     both = _both(mine, yours)
-    how, sample, more = settle(sampling, Gold(left.task, left.label, left.value), both)
-    if how not in ("random", "random, drawn"):
-        raise ParameterError(f"a difference needs gold that was drawn at random, not {how}; draw it with --draw")
-    checks = check_random(sample, both) if how == "random" else {}
+    how, sample, more = settle(sampling, Gold(left.task, left.label, left.value), both, what="a difference")
+    checks = check_random(sample, both, only=True) if how == "random" else {}
     kept = np.isin(left.task, sample.task)
     figure = make(mine, left.take(kept), yours, right, ask)
     return replace(figure, sampling=how, checks=checks, notes=(*notes, *more))

@@ -21,6 +21,7 @@ FORMAT = 1
 DESIGNS = ("random", "unsure")
 # Of the drawn tasks so many may be missing in the middle before it is no random sample any more.
 MISSING = 0.05
+AT_RANDOM = "a random draw; give --sampling random if it was one, or draw gold with --draw"
 
 
 @dataclass(frozen=True)
@@ -83,8 +84,18 @@ def draw(given: Any, n: int, *, seed: int = 0, design: str = "random") -> Draw:
     return Draw(tasks, seed, len(found), fingerprint(found.tasks), design, chance)
 
 
-def settle(sampling: Any, gold: Gold, found: Verdicts, anyway: bool = False) -> tuple[str, Gold, list[str]]:
-    """(how the gold was drawn, the gold that may be used, notes); an error where that is not known."""
+def settle(
+    sampling: Any, gold: Gold, found: Verdicts, anyway: bool = False, *, what: str = ""
+) -> tuple[str, Gold, list[str]]:
+    """(how the gold was drawn, the gold that may be used, notes); an error where that is not known, or where `what` is
+    asked for, which needs gold that was drawn at random, and it was not."""
+    if what:
+        if sampling is None:
+            raise ParameterError(f"nobody says how the gold was drawn, and {what} needs {AT_RANDOM}")
+        how, used, notes = settle(sampling, gold, found, anyway)
+        if how not in ("random", "random, drawn"):
+            raise ParameterError(f"{what} needs gold that was drawn at random, not {how}; draw it with --draw")
+        return how, used, notes
     if isinstance(sampling, Draw):
         return _drawn(sampling, gold, found)
     stated = "unknown" if sampling is None else str(sampling).replace("-", " ").replace("_", " ")
@@ -128,10 +139,10 @@ def _drawn(record: Draw, gold: Gold, found: Verdicts) -> tuple[str, Gold, list[s
     return "random, drawn", used, notes
 
 
-def check_random(gold: Gold, found: Verdicts, *, within: bool = False) -> dict[str, float]:
+def check_random(gold: Gold, found: Verdicts, *, within: bool = False, only: bool = False) -> dict[str, float]:
     """p-values of the gold being like the rest; an error where they refute it (Holm, 1 %).
 
-    Tasks whose gold made the verdicts are no part of the rest.
+    Tasks whose gold made the verdicts are no part of the rest. `only`: no other sampling would do instead.
     """
     if found.told is not None and found.told.any():
         left = ~found.told
@@ -155,7 +166,7 @@ def check_random(gold: Gold, found: Verdicts, *, within: bool = False) -> dict[s
     fixed = dict(zip(p, holm(list(p.values())), strict=True))
     worst = min(fixed, key=fixed.__getitem__)
     if fixed[worst] <= LEVEL:
-        raise DataError(_refused(worst, fixed[worst], inside, outside, found, mine))
+        raise DataError(_refused(worst, fixed[worst], inside, outside, found, mine, only))
     return fixed
 
 
@@ -168,9 +179,9 @@ def _rank(values: Any, mine: Any, strata: Any) -> float:
     return min(found) * len(found)
 
 
-def _refused(worst: str, p: float, inside: Any, outside: Any, found: Verdicts, mine: Any) -> str:
+def _refused(worst: str, p: float, inside: Any, outside: Any, found: Verdicts, mine: Any, only: bool) -> str:
     chance = f"p = {p:.0e}".replace("e-0", "e-")
-    todo = "give --sampling weights or by-truth, or draw gold with --draw"
+    todo = "draw gold with --draw" if only else "give --sampling weights or by-truth, or draw gold with --draw"
     if worst == "verdict" and found.value is None:
         share, all_share = inside / inside.sum(), (inside + outside) / (inside + outside).sum()
         k = int(np.argmax(share - all_share))  # what there is too much of

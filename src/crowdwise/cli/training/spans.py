@@ -5,7 +5,6 @@ from __future__ import annotations
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from ..terminal import print_table, say
 from . import ways
 
 if TYPE_CHECKING:
@@ -22,22 +21,12 @@ def features(path: Path) -> dict[str, Any]:
     return read_tokens(path)
 
 
-def summary(fitted: CrowdTagger, votes: Votes[Any], output: Path) -> dict[str, Any]:
-    """What --json prints."""
-    return {**ways.summary(fitted, votes, output), **fitted.result_.estimate.facts()}
+summary = ways.summary_with_facts
 
 
 def tell(fitted: CrowdTagger, votes: Votes[Any], output: Path) -> None:
     """The short summary for people."""
-    result = fitted.result_
-    say(
-        f"{len(votes):,} {result.kind.answers_word} of {votes.n_tasks:,} tasks by {votes.n_workers:,} workers, "
-        f"{ways.with_shape(fitted)}"
-    )
-    say(ways.went(fitted, "tags"))
-    say(result.estimate.summary())
-    print_table("Workers, best and worst", *result.kind.door("worker_rows")(result))
-    say(f"written to {output}; new tasks: crowdwise predict {output} FEATURES")
+    ways.tell_of(fitted, votes, output, f"{votes.n_tasks:,} tasks", said="tags", new="tasks")
 
 
 def predicted(fitted: CrowdTagger, given: dict[str, Any], said: Any, unknown: Any) -> pl.DataFrame:

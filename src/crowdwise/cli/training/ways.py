@@ -7,6 +7,8 @@ from importlib import import_module
 from pathlib import Path
 from typing import Any
 
+from ..terminal import print_table, say
+
 
 @dataclass(frozen=True)
 class Way:
@@ -77,6 +79,23 @@ def summary(fitted: Any, votes: Any, output: Path) -> dict[str, Any]:
         "ledger": votes.ledger.to_dict(),
         "output": str(output),
     }
+
+
+def summary_with_facts(fitted: Any, votes: Any, output: Path) -> dict[str, Any]:
+    """What --json prints where the estimate has facts of its own."""
+    return {**summary(fitted, votes, output), **fitted.result_.estimate.facts()}
+
+
+def tell_of(fitted: Any, votes: Any, output: Path, of: str, *, said: str, new: str) -> None:
+    """The short summary for people: `of` how many things, by what was `said` the epoch was chosen, what `new` ones
+    can be predicted."""
+    result = fitted.result_
+    answers = f"{len(votes):,} {result.kind.answers_word} of {of} by {votes.n_workers:,} workers"
+    say(f"{answers}, {with_shape(fitted)}")
+    say(went(fitted, said))
+    say(result.estimate.summary())
+    print_table("Workers, best and worst", *result.kind.door("worker_rows")(result))
+    say(f"written to {output}; new {new}: crowdwise predict {output} FEATURES")
 
 
 def went(fitted: Any, what: str) -> str:

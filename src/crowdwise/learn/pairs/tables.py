@@ -19,6 +19,7 @@ class ChanceTable(WorkerTable):
     """
 
     def __init__(self, n: int, parts: int, start: float, right: float, wrong: float) -> None:
+        start = min(start, 1 - 1e-6)
         super().__init__(torch.full((n, parts), math.log(start / (1 - start))))
         self.right, self.wrong = right, wrong
 
@@ -31,6 +32,11 @@ class ChanceTable(WorkerTable):
         logit = self.rows(batch.worker)
         share = heard[:, 0].index_select(0, batch.worker).clamp_min(1e-12)
         return -batch.mean_over_labels(self.prior(logit) / share)
+
+
+def terms(said: Tensor, table: ChanceTable, batch: CrowdBatch, heard: Tensor) -> dict[str, Tensor]:
+    """What every method with such a table minimises: the likelihood of what was said, log P[answer], and the prior."""
+    return {"likelihood": -batch.mean_over_labels(said), "prior": table.pull(batch, heard)}
 
 
 def both_ways(chance: Tensor, ahead: Tensor, turned: Tensor) -> Tensor:

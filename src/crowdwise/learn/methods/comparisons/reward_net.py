@@ -21,7 +21,7 @@ from ...direct import AnswerMethod
 from ...feeding.batch import CrowdBatch
 from ...method import Defaults, Output
 from ...pairs.crowd import PairCrowd
-from ...pairs.tables import ChanceTable, both_ways
+from ...pairs.tables import ChanceTable, both_ways, terms
 from ...training.sweep import Sweep
 
 
@@ -77,7 +77,7 @@ class RewardNet(PairMethod):
         start: PositiveShare = 0.8,
     ) -> None:
         super().__init__(crowd, strength)
-        self.table = ChanceTable(crowd.n_workers, 1, min(start, 1 - 1e-6), prior_right, prior_wrong)
+        self.table = ChanceTable(crowd.n_workers, 1, start, prior_right, prior_wrong)
 
     def said(self, out: Output, batch: CrowdBatch) -> Tensor:
         """Followed or turned around."""
@@ -87,11 +87,8 @@ class RewardNet(PairMethod):
 
     def loss(self, out: Output, batch: CrowdBatch) -> dict[str, Tensor]:
         """The answers' likelihood, the workers' prior, the scores' ridge."""
-        return {
-            "likelihood": -batch.mean_over_labels(self.said(out, batch)),
-            "prior": self.table.pull(batch, self.heard),
-            "ridge": self.ridge(out, batch),
-        }
+        both = terms(self.said(out, batch), self.table, batch, self.heard)
+        return both | {"ridge": self.ridge(out, batch)}
 
     def finish(self, sweep: Sweep) -> None:  # noqa: ARG002
         """Scores and reliabilities turned around are as likely: most workers are right, not most are wrong."""

@@ -17,7 +17,7 @@ from ...direct import AnswerMethod
 from ...feeding.batch import CrowdBatch
 from ...method import Defaults, Output
 from ...pairs.crowd import PairCrowd
-from ...pairs.tables import ChanceTable
+from ...pairs.tables import ChanceTable, terms
 from ...training.processes import gather
 from ...volume import log_volume
 
@@ -41,7 +41,7 @@ class SimilarityNet(AnswerMethod):
     ) -> None:
         super().__init__(crowd)
         self.strength, self.per_item = strength, crowd.per_item
-        self.table = ChanceTable(crowd.n_workers, 2, min(start, 1 - 1e-6), prior_right, prior_wrong)
+        self.table = ChanceTable(crowd.n_workers, 2, start, prior_right, prior_wrong)
 
     def wanted(self) -> str:
         """One output a cluster."""
@@ -66,11 +66,8 @@ class SimilarityNet(AnswerMethod):
         """The answers' likelihood, the coins' prior, the volume."""
         proba = self._each(out).exp()
         rows = gather(proba.flatten(0, 1))
-        return {
-            "likelihood": -batch.mean_over_labels(self.said(out, batch)),
-            "prior": self.table.pull(batch, self.heard),
-            "volume": -self.strength / self.per_item * log_volume(rows) * batch.share,
-        }
+        both = terms(self.said(out, batch), self.table, batch, self.heard)
+        return both | {"volume": -self.strength / self.per_item * log_volume(rows) * batch.share}
 
     def coins(self) -> Tensor:
         """a, b of every worker: worker, 2."""
