@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import gc
+
 import numpy as np
 import polars as pl
 import pytest
@@ -10,7 +12,11 @@ torch = pytest.importorskip("torch")
 
 import crowdwise as cw  # noqa: E402
 from crowdwise.learn import Crowd, CrowdClassifier, CrowdData, FeatureFolder  # noqa: E402
+from crowdwise.learn.em import EMMethod  # noqa: E402
+from crowdwise.learn.feeding import disk  # noqa: E402
+from crowdwise.learn.feeding.disk import is_on_disk, let_go, on_disk  # noqa: E402
 from crowdwise.learn.feeding.folder import PIECES  # noqa: E402
+from crowdwise.learn.training import sweep  # noqa: E402
 
 from .test_processes import D, N, planted  # noqa: E402
 
@@ -49,6 +55,56 @@ def test_a_folder_gives_the_answer_of_the_same_batches_in_memory(arrays):
     np.testing.assert_array_equal(one.result_.posterior, other.result_.posterior)
     rows = fitted(str(folder), votes)  # a path will do
     assert rows.result_.posterior.shape == (N, 3)
+
+
+@pytest.mark.parametrize("method", ["agg_net", "raykar", "deep_mf", "mbem", "deep_bp", "two_stage"])
+def test_what_is_believed_of_the_tasks_is_on_disk_and_the_same(arrays, monkeypatch, method):
+    folder, _, votes = arrays
+
+    def trained(**how):
+        found = CrowdClassifier("linear", method, epochs=3, batch_size=16, validation=0.2, **how)
+        return found.fit(FeatureFolder(folder, memory=8 * PIECES * ROW), votes)
+
+    one = trained()
+    assert is_on_disk(one.model_.method.target)
+    monkeypatch.setattr(EMMethod, "put_on_disk", lambda *_: None)
+    in_memory = trained()
+    assert not is_on_disk(in_memory.model_.method.target)
+    assert torch.equal(in_memory.model_.method.target, one.model_.method.target)  # of one part both have the same bits
+    np.testing.assert_array_equal(in_memory.result_.posterior, one.result_.posterior)
+    monkeypatch.undo()
+    monkeypatch.setattr(sweep, "PART", 32)  # of many only the order of sums is another
+    parts = trained()
+    np.testing.assert_allclose(parts.model_.method.target, one.model_.method.target, atol=2e-5)
+    np.testing.assert_allclose(parts.result_.confusion, one.result_.confusion, atol=2e-5)
+    assert sorted(path.suffix for path in folder.iterdir()) == [".npy"] * 4  # nothing is left behind
+
+
+def test_numbers_on_disk_are_numbers(tmp_path):
+    values = torch.rand(1000, 7)
+    found = on_disk(values, tmp_path)
+    assert is_on_disk(found)
+    assert torch.equal(found, values)
+    found[3:500] = 2.0
+    let_go(found)
+    assert bool((found[3:500] == 2.0).all())
+    assert torch.equal(found[500:], values[500:])
+    assert torch.equal(on_disk(values, tmp_path / "nowhere"), values)  # among temporary files
+    assert on_disk(values[:0], tmp_path).shape == (0, 7)
+    place = found.data_ptr()
+    del found
+    gc.collect()
+    assert place not in disk._maps
+
+
+def test_a_full_disk_is_said_in_one_line(tmp_path, monkeypatch):
+    def full(*_):
+        raise OSError(28, "No space left on device")
+
+    monkeypatch.setattr(disk.os, "posix_fallocate", full)
+    with pytest.raises(cw.DataError, match="No space left") as told:
+        on_disk(torch.rand(10, 2), tmp_path)
+    assert "\n" not in str(told.value)
 
 
 def test_parquet_and_arrays_say_the_same_and_names_tell_the_rows(arrays, tmp_path):

@@ -2,17 +2,24 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
+from pathlib import Path
+
+import torch
 from torch import Tensor
 
 from .feeding.batch import CrowdBatch
 from .feeding.crowd import Crowd
+from .feeding.disk import let_go, on_disk
 from .method import CrowdMethod, Output
+from .training.sweep import Part, Sweep
 
 
 class EMMethod(CrowdMethod):
     """Keeps `target[task, class]`, what is believed of every training task; it begins as the soft majority vote.
 
-    Rows are found by task id, whatever the order of the batches. Subclasses renew it in `begin_epoch`.
+    Rows are found by task id, whatever the order of the batches. Subclasses renew it in `begin_epoch`, in its place:
+    where features are on disk, it is too (`put_on_disk`).
     """
 
     target: Tensor
@@ -20,6 +27,23 @@ class EMMethod(CrowdMethod):
     def __init__(self, crowd: Crowd) -> None:
         super().__init__(crowd)
         self.register_buffer("target", crowd.soft_majority.clone())
+
+    def put_on_disk(self, folder: Path) -> None:
+        """Keep what is believed of the tasks in a file of that folder."""
+        self.target = on_disk(self.target, folder)
+
+    def renew(self, sweep: Sweep, log_posterior: Callable[[Part], Tensor]) -> Tensor:
+        """The E-step, a part at a time: log_posterior(part) up to a constant of each task. Gives back the expected
+        counts of all labels: worker, true, observed."""
+        counts: Tensor | None = None
+        for part in sweep.parts():
+            found = torch.softmax(log_posterior(part), dim=1)
+            self.target[part.rows] = found.to(self.target.dtype)
+            more = part.crowd.counts(found)
+            counts = more if counts is None else counts + more
+            let_go(self.target)
+        assert counts is not None, "there are no tasks"
+        return counts
 
     def loss(self, out: Output, batch: CrowdBatch) -> dict[str, Tensor]:
         """Cross-entropy of the classifier to the posterior: -sum_i sum_k q_i(k) log f_k(x_i)."""

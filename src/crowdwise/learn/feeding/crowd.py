@@ -105,6 +105,12 @@ class Crowd(Rows):
         offset = torch.zeros(n_tasks + 1, dtype=torch.int64)
         return cls(n_tasks, n_workers, n_classes, none, none, none, torch.empty(0), offset)
 
+    def between(self, first: int, last: int) -> Crowd:
+        """The labels of the tasks from `first` to before `last`, which are counted from 0."""
+        lo, hi = int(self.offset[first]), int(self.offset[last])
+        rows = (self.worker[lo:hi], self.label[lo:hi], self.weight[lo:hi], self.offset[first : last + 1] - lo)
+        return Crowd(last - first, self.n_workers, self.n_classes, self.task[lo:hi] - first, *rows)
+
     @cached_property
     def votes(self) -> Tensor:
         """Weight of the votes for each class of each task: task, class."""

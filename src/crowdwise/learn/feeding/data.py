@@ -60,10 +60,11 @@ class CrowdData:
         full, rest = divmod(int(self.crowd.labelled.sum()), size)
         return full + (rest > 1 or (rest == 1 and not full))
 
-    def in_order(self, size: int) -> Iterator[CrowdBatch]:
-        """All tasks, labelled or not, in their own order."""
-        for lo in range(0, len(self), size):
-            yield self.batch(torch.arange(lo, min(lo + size, len(self))))
+    def in_order(self, size: int, first: int = 0, last: int | None = None) -> Iterator[CrowdBatch]:
+        """All tasks (or those from the first to before the last), labelled or not, in their own order."""
+        end = len(self) if last is None else last
+        for lo in range(first, end, size):
+            yield self.batch(torch.arange(lo, min(lo + size, end)))
 
     def batch(self, tasks: Tensor, *, rank: int = 0, world: int = 1) -> CrowdBatch:
         """The batch of these tasks, or this process's part of it."""

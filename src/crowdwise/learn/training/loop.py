@@ -5,6 +5,7 @@ from __future__ import annotations
 import math
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
+from functools import partial
 from pathlib import Path
 from typing import Any, cast
 
@@ -15,8 +16,11 @@ from torch.optim.lr_scheduler import LRScheduler
 
 from ...core.errors import ParameterError, TrainingError
 from ...core.params import Count, Whole, check_given
+from ..em import EMMethod
 from ..feeding.crowd import Crowd
 from ..feeding.data import CrowdData
+from ..feeding.disk import is_on_disk, on_disk
+from ..feeding.folder import FeatureFolder
 from ..method import CrowdModel
 from ..optimizers import LazyAdam, make_optimizers, suit_tables
 from ..runfacts import differences, run_facts
@@ -114,6 +118,10 @@ class _Loop:
     start: dict[str, Tensor] = field(default_factory=dict)
 
     def __post_init__(self) -> None:
+        # Where features are read from disk, what is believed of their tasks is kept beside them.
+        self.room = self.data.x.folder if isinstance(self.data.x, FeatureFolder) else None
+        if self.room is not None and isinstance(self.model.method, EMMethod) and self.processes.device.type == "cpu":
+            self.model.method.put_on_disk(self.room)
         # As they begin: a schedule moves them, and a checkpoint will put them back.
         self.facts = run_facts(self.model, self.data, self.optimizers, self.schedules.all, self.criterion, {
             "seed": self.seed, "batch_size": self.size, "processes": self.processes.world,
@@ -186,7 +194,7 @@ class _Loop:
         if self.criterion is not None:
             row["score"] = self._score(self.criterion)
             if row["score"] > self.best_score:
-                self.best_score, self.best = row["score"], _copy(self.model.state_dict())
+                self.best_score, self.best = row["score"], _copy(self.model.state_dict(), self.room)
                 self.history.best_epoch = self.epoch + 1
         self.history.rows.append(row)
         best = self.history.best_epoch
@@ -212,6 +220,7 @@ class _Loop:
         return Sweep(
             self.epoch, self.epochs, cast("Crowd", self.data.crowd.to(device)),  # a method knows what it was built on
             lambda: sweep_answers(self.model, self.data, device), self._restart,
+            partial(sweep_answers, self.model, self.data, device) if self.room is not None else None,
         )  # fmt: skip
 
     def _restart(self) -> None:
@@ -267,8 +276,12 @@ class _Loop:
             scheduler.load_state_dict(state)
 
 
-def _copy(state: dict[str, Tensor]) -> dict[str, Tensor]:
-    return {name: value.detach().clone() for name, value in state.items()}
+def _copy(state: dict[str, Tensor], room: Path | None = None) -> dict[str, Tensor]:
+    """The same values for good; those that are on disk stay there."""
+    return {
+        name: on_disk(value, room) if room is not None and is_on_disk(value) else value.detach().clone()
+        for name, value in state.items()
+    }
 
 
 def _plain(state: dict[str, Any]) -> dict[str, Any]:

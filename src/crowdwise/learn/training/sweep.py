@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from dataclasses import dataclass
-from functools import cached_property
+from functools import cached_property, partial
 from typing import TYPE_CHECKING, cast
 
 import torch
@@ -17,7 +17,22 @@ if TYPE_CHECKING:
     from ..feeding.data import CrowdData
     from ..method import CrowdMethod, CrowdModel
 
-ROWS = 1024
+# Tasks that a net sees at a time, and tasks of a part where features are read from disk.
+ROWS, PART = 1024, 1 << 16
+
+
+@dataclass(frozen=True, eq=False)
+class Part:
+    """Tasks that follow each other: which `rows` of all tasks they are, what the crowd said of them, and the net."""
+
+    rows: slice
+    crowd: Crowd
+    log_proba_of: Callable[[], Tensor]
+
+    @cached_property
+    def log_proba(self) -> Tensor:
+        """log p(class | x) of these tasks."""
+        return self.log_proba_of()
 
 
 @dataclass(frozen=True, eq=False)
@@ -25,8 +40,9 @@ class Sweep:
     """`log_proba` is computed when first asked for, in evaluation mode and without gradients; `value` is the same for
     methods that take numbers, whose crowd is a NumberCrowd.
 
-    `restart()` gives the net the weights it began with and clears the optimizers, for methods that train in rounds
-    from scratch.
+    `parts()` gives the tasks a part at a time, where `log_proba_between(first, last)` says how the net sees some only,
+    and else all at once. `restart()` gives the net the weights it began with and clears the optimizers, for methods
+    that train in rounds from scratch.
     """
 
     epoch: int
@@ -34,6 +50,17 @@ class Sweep:
     crowd: Crowd
     log_proba_of: Callable[[], Tensor]
     restart: Callable[[], None]
+    log_proba_between: Callable[[int, int], Tensor] | None = None
+
+    def parts(self) -> Iterator[Part]:
+        """All tasks, in their order."""
+        n, look = self.crowd.n_tasks, self.log_proba_between
+        if look is None:
+            yield Part(slice(0, n), self.crowd, lambda: self.log_proba)
+            return
+        for lo in range(0, n, PART):
+            hi = min(lo + PART, n)
+            yield Part(slice(lo, hi), self.crowd.between(lo, hi), partial(look, lo, hi))
 
     @cached_property
     def log_proba(self) -> Tensor:
@@ -46,10 +73,14 @@ class Sweep:
         return self.log_proba
 
 
-def sweep_answers(model: CrowdModel, data: CrowdData, device: torch.device | str = "cpu") -> Tensor:
-    """What the net says of every task of the data, in evaluation mode: log p(class | x), or numbers."""
+def sweep_answers(
+    model: CrowdModel, data: CrowdData, device: torch.device | str = "cpu", first: int = 0, last: int | None = None
+) -> Tensor:
+    """What the net says of every task of the data (or of some in a row), in evaluation mode: log p(class | x), or
+    numbers."""
     with evaluating(model):
-        parts = [model.method.answer(model.output(batch.x.to(device))).float() for batch in data.in_order(ROWS)]
+        batches = data.in_order(ROWS, first, last)
+        parts = [model.method.answer(model.output(batch.x.to(device))).float() for batch in batches]
     return torch.cat(parts) if parts else torch.empty(0, model.method.n_outputs)
 
 

@@ -10,7 +10,6 @@ Albarqouni et al. 2016, doi:10.1109/TMI.2016.2528120; Raykar et al. 2010, jmlr v
 
 from __future__ import annotations
 
-import torch
 from torch import Tensor
 
 from ....core.params import Count, NonNegative
@@ -39,8 +38,9 @@ class AggNet(EMMethod):
         """The E-step under the classifier as it is, and the confusions that go with it."""
         if sweep.epoch == 0 or sweep.epoch % self.inner:
             return
-        self.target = torch.softmax(sweep.log_proba + sweep.crowd.evidence(self.matrices.log()), dim=1)
-        self.matrices = self._m_step(sweep.crowd)
+        log = self.matrices.log()
+        counts = self.renew(sweep, lambda part: part.log_proba + part.crowd.evidence(log))
+        self.matrices = rows_to_one(counts + self.pseudo)
 
     def confusion(self) -> Tensor:
         """The confusions of the last M-step."""

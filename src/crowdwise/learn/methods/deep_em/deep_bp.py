@@ -77,7 +77,7 @@ class DeepBP(EMMethod):
         unary = clip_simplex(sweep.log_proba.double().exp(), self.clip).clamp_min(1e-12).log().cpu().numpy()
         how = self.inference
         found = propagate(edges, nodes, unary, max_iter=how.max_iter, tol=how.tol, damping=how.damping)
-        self.target = torch.from_numpy(found.posterior).to(self.target)
+        self.target.copy_(torch.from_numpy(found.posterior))
         mean = np.einsum("us,sto->uto", found.belief, nodes.theta)
         self.matrices = rows_to_one(torch.from_numpy(mean).to(self.matrices))
 

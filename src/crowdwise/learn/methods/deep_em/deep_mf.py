@@ -25,7 +25,7 @@ from ...feeding.crowd import Crowd
 from ...method import Defaults, Output
 from ...simplex import clip_simplex, diagonal_matrix, log_mean
 from ...tables import said_log_mean
-from ...training.sweep import Sweep
+from ...training.sweep import Part, Sweep
 
 
 class DeepMF(EMMethod):
@@ -49,14 +49,19 @@ class DeepMF(EMMethod):
 
     def begin_epoch(self, sweep: Sweep) -> None:
         """The E-step under the clipped classifier, then the beliefs in closed form."""
-        log_h = clip_simplex(sweep.log_proba.exp(), self.clip).clamp_min(1e-12).log()
-        self.target = torch.softmax(log_h + sweep.crowd.evidence(log_mean(self.belief)), dim=1)  # eq. 16
-        self.belief = self.prior + sweep.crowd.counts(self.target)  # eq. 29
+        expected = log_mean(self.belief)
+
+        def log_posterior(part: Part) -> Tensor:  # eq. 16
+            return self._log_h(part.log_proba) + part.crowd.evidence(expected)
+
+        self.belief = self.prior + self.renew(sweep, log_posterior)  # eq. 29
 
     def posterior(self, out: Output, batch: CrowdBatch) -> Tensor:
         """Eq. 16 for the tasks of the batch."""
-        log_h = clip_simplex(out.log_proba.exp(), self.clip).clamp_min(1e-12).log()
-        return torch.softmax(log_h + batch.sum_by_task(said_log_mean(self.belief, batch)), dim=1)
+        return torch.softmax(self._log_h(out.log_proba) + batch.sum_by_task(said_log_mean(self.belief, batch)), dim=1)
+
+    def _log_h(self, log_proba: Tensor) -> Tensor:
+        return clip_simplex(log_proba.exp(), self.clip).clamp_min(1e-12).log()
 
     def confusion(self) -> Tensor:
         """The mean of the beliefs."""

@@ -12,7 +12,6 @@ Khetan, Lipton & Anandkumar 2018, arXiv:1712.04577, algorithm 1. In log space; t
 
 from __future__ import annotations
 
-import torch
 import torch.nn.functional as F
 from torch import Tensor
 
@@ -47,9 +46,9 @@ class MBEM(EMMethod):
             raise ParameterError(f"mbem needs an epoch for each of its {self.rounds} rounds, got {sweep.epochs}")
         if sweep.epoch == 0 or sweep.epoch * self.rounds % sweep.epochs >= self.rounds:
             return  # of the epochs e in 1 .. E - 1, rounds - 1 are the first to reach a whole r · E / rounds
-        predicted = self._count(sweep)
-        class_prior = rows_to_one(predicted[sweep.crowd.labelled].sum(0) + self.smoothing)
-        self.target = torch.softmax(class_prior.log() + sweep.crowd.evidence(self.matrices.log()), dim=1)
+        class_prior = rows_to_one(self._count(sweep) + self.smoothing)
+        log, log_prior = self.matrices.log(), class_prior.log()
+        self.renew(sweep, lambda part: log_prior + part.crowd.evidence(log))
         sweep.restart()
 
     def finish(self, sweep: Sweep) -> None:
@@ -57,10 +56,14 @@ class MBEM(EMMethod):
         self._count(sweep)
 
     def _count(self, sweep: Sweep) -> Tensor:
-        """Confusions against the classifier's predictions, which are given back: task, class."""
-        predicted = F.one_hot(sweep.log_proba.argmax(1), self.n_classes).to(self.target.dtype)
-        self.matrices = rows_to_one(sweep.crowd.counts(predicted) + self.smoothing)
-        return predicted
+        """Confusions against the classifier's predictions; how many labelled tasks of each class it predicts."""
+        counts, mass = self.target.new_zeros(self.n_workers, 1, 1), self.target.new_zeros(self.n_classes)
+        for part in sweep.parts():
+            predicted = F.one_hot(part.log_proba.argmax(1), self.n_classes).to(self.target.dtype)
+            counts = counts + part.crowd.counts(predicted)
+            mass = mass + predicted[part.crowd.labelled].sum(0)
+        self.matrices = rows_to_one(counts + self.smoothing)
+        return mass
 
     def confusion(self) -> Tensor:
         """The confusions against the predictions; in training those of the round before."""
