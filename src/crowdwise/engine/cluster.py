@@ -13,6 +13,7 @@ from __future__ import annotations
 
 import contextlib
 import threading
+import time
 import warnings
 from collections import deque
 from collections.abc import Callable, Iterator
@@ -40,7 +41,7 @@ DEATHS = 20
 # Processes on this machine keep the memory that they have freed, up to this: Dask's own setting gives each table of a
 # part back to the system, to be asked for again and cleared for the next part, which costs a third of a pass.
 MALLOC = {"MALLOC_TRIM_THRESHOLD_": 1 << 28, "MALLOC_MMAP_THRESHOLD_": 1 << 25}
-# Seconds after which lost processes of this machine are asked for again.
+# Seconds after which lost processes of this machine are asked for again, and a cluster for who works in it.
 AGAIN = 5.0
 
 
@@ -51,6 +52,8 @@ class Dask(Generic[V, W]):
         self.source, self.prepare, self.client, self.jobs = source, prepare, client, jobs
         self.n = source.sizes.shards
         self._shards: Any = None
+        self._found: list[str | None] = []
+        self._asked = float("-inf")
 
     def map(self, job: Callable[[W], T]) -> Iterator[T]:
         """job(shard) of every part, in their order; no more are under way than the cluster can work on."""
@@ -90,9 +93,12 @@ class Dask(Generic[V, W]):
 
     def _slots(self) -> list[str | None]:
         """The workers of the cluster, each as often as it has threads, in turn."""
-        threads = {where: int(n) for where, n in sorted(self.client.nthreads().items())}
-        most = max(threads.values(), default=0)
-        return [where for turn in range(most) for where, n in threads.items() if turn < n] or [None]
+        if time.monotonic() - self._asked > AGAIN:
+            threads = {where: int(n) for where, n in sorted(self.client.nthreads().items())}
+            most = max(threads.values(), default=0)
+            self._found = [where for turn in range(most) for where, n in threads.items() if turn < n]
+            self._asked = time.monotonic() if self._found else float("-inf")
+        return self._found or [None]
 
     def _carried(self, thing: Any) -> Any:
         """A future of the thing itself, that the scheduler can have made again."""
@@ -115,6 +121,7 @@ class Dask(Generic[V, W]):
     def _errors(self) -> Iterator[None]:
         """What may happen to a cluster, in one line."""
         from asyncio import CancelledError
+        from concurrent.futures import CancelledError as GivenUp
 
         from distributed import KilledWorker
         from distributed.comm.core import CommClosedError
@@ -127,7 +134,7 @@ class Dask(Generic[V, W]):
                 f"workers of the cluster at {where} died again and again on the same part ({first_line(error)[:120]}); "
                 "do they have enough memory?"
             ) from None
-        except (CommClosedError, CancelledError, OSError, TimeoutError) as error:
+        except (CommClosedError, CancelledError, GivenUp, OSError, TimeoutError) as error:
             ours = isinstance(error, OSError) and not isinstance(error, CommClosedError)
             if ours and self.client.status == "running":  # a file of ours, not the network
                 raise
