@@ -7,7 +7,6 @@ from typing import TYPE_CHECKING
 import numpy as np
 import numpy.typing as npt
 
-from ..maths.information import expected_gain
 from .board import HALF
 from .records import Asked, Stopped
 from .rules import Crowd, best_pair
@@ -51,12 +50,7 @@ class Choice:
     def _best(self, tasks: I8, worker: int) -> int:
         """The place of the best of a few tasks, ties drawn."""
         own = self.of
-        if own.policy.joint:
-            told = expected_gain(own.board.believed[tasks], own.model.theta(np.array([worker])))[:, 0]
-            score = told * HALF ** own.board.busy[tasks]
-        else:
-            score = own.board.priority(tasks)
-        best = np.flatnonzero(score >= score.max())
+        best = own.board.best_of(tasks, worker if own.policy.joint else -1)
         return int(best[own.rng.integers(len(best))])
 
     def _shared(self, worker: int, held: tuple[int, ...]) -> I8:

@@ -2,18 +2,22 @@
 
 from __future__ import annotations
 
+from typing import Any
+
 import numpy as np
 import numpy.typing as npt
 
 from ..maths.information import expected_gain
+from ..maths.kernels import board as compiled
 from ..maths.temperature import best_temperature, soften
-from .levels import CLOSED, Levels, level_of
+from .levels import CLOSED, N_LEVELS, Levels, level_of
 from .online import OnlineModel
-from .rules import Policy
+from .rules import COMPILED, Policy
 from .stopping import CAP, GOLD, NOBODY, OPEN, REASONS, SURE, WORTH, Flips, Progress, Stopping
 
 F8 = npt.NDArray[np.float64]
 I8 = npt.NDArray[np.int64]
+kernels: Any = compiled  # numba's functions carry no types
 
 # Gold tasks with answers from which they set the temperature.
 ENOUGH_GOLD = 20
@@ -21,6 +25,7 @@ ENOUGH_GOLD = 20
 HALF = 0.5
 # Workers, the most often right first, whose information decides whether a task is worth another answer.
 _BEST = 32
+_WHY = tuple(REASONS.index(reason) for reason in (SURE, CAP, NOBODY, GOLD))
 
 
 class Board:
@@ -30,6 +35,7 @@ class Board:
         self.model, self.policy, self.stop, self.cost = model, policy, stop, cost
         self.levels, self.progress, self.flips = Levels(), Progress(), Flips(stop.window)
         self.temperature = 1.0
+        self.rule = COMPILED.get(policy.priority, -1)
         self.believed = np.empty((0, model.n_classes))
         self.busy, self.reason = np.empty(0, np.int64), np.empty(0, np.int8)
         self.empty: set[int] = set()  # tasks that nobody is left for
@@ -53,19 +59,42 @@ class Board:
         """Look at one task again, after an answer or a lease; its reason to stop, "" while it is open."""
         if task >= len(self.busy):
             self._grow(task + 1)
-        row = self.model.cautious(task)[None]
+        row = self.model.cautious(task)
         if self.temperature != 1:
-            row = soften(row, self.temperature)
+            row = soften(row[None], self.temperature)[0]
+        if self.rule < 0 or self.stop.value is not None:
+            return self._look(task, row)
+        stop = self.stop
+        bounds = (stop.target, stop.fewest, self._cap)
+        before, after = kernels.look(task, row, self.rule, bounds, _WHY, task in self.empty, N_LEVELS,
+                                     self.model.chains.gold, *self._tables)  # fmt: skip
+        self.progress.change(before, after)
+        return REASONS[self.reason[task]]
+
+    def _look(self, task: int, row: F8) -> str:
+        """The same where a rule of the caller's own, or the worth of an answer, decides."""
         before = float(self.believed[task].max())
-        self.believed[task] = row[0]
+        self.believed[task] = row
         self.progress.change(before, float(row.max()))
-        self.reason[task] = self._reasons(row.max(axis=1), self.model.chains.n[task : task + 1], task)[0]
-        self.levels.set(task, int(self._levels(np.array([task]))[0]))
+        sure = row.max(keepdims=True)
+        self.reason[task] = self._reasons(sure, self.model.chains.n[task : task + 1], task)[0]
+        self.relevel(task)
         return REASONS[self.reason[task]]
 
     def relevel(self, task: int) -> None:
         """A task went into somebody's hands, or came back."""
-        self.levels.set(task, int(self._levels(np.array([task]))[0]))
+        if self.rule < 0 or task >= self.levels.n:
+            self.levels.set(task, int(self._levels(np.array([task]))[0]))
+        else:
+            kernels.relevel(task, self.rule, self._cap, N_LEVELS, *self._tables)
+
+    @property
+    def _cap(self) -> int:
+        return -1 if self.stop.cap is None else self.stop.cap
+
+    @property
+    def _tables(self) -> tuple[Any, ...]:
+        return self.believed, self.busy, self.model.chains.n, self.reason, self.levels.index
 
     def ask_again(self) -> None:
         """Somebody came, or came back: tasks that nobody was left for are looked at again."""
@@ -77,6 +106,16 @@ class Board:
         """Between 0 and 1; half for each time that a task is in somebody's hands."""
         own = self.policy.priority(self.believed[tasks], self.model.chains.n[tasks].astype(np.float64))
         return np.asarray(own * HALF ** self.busy[tasks])
+
+    def best_of(self, tasks: I8, worker: int) -> I8:
+        """The places of the best of a few tasks: by what this worker would tell, or (-1) by their priority."""
+        if self.rule < 0 and worker < 0:
+            score = self.priority(tasks)
+            return np.flatnonzero(score >= score.max())
+        chains, out = self.model.chains, np.empty(len(tasks), np.int64)
+        n = kernels.weigh(tasks, worker, self.rule, self.believed, self.busy, chains.n, chains.counts, chains.totals,
+                          chains.prior, chains.prior_totals, out)  # fmt: skip
+        return out[:n]
 
     def label(self, task: int) -> int:
         """The best class of a task."""

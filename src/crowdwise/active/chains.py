@@ -26,7 +26,8 @@ class Chains:
         self.n_tasks = self.n_workers = self.n_edges = self.n_labels = 0
         self.head, self.n, self.gold = np.full(16, -1), np.zeros(16, np.int64), np.full(16, -1)
         self.q = np.zeros((16, k))
-        self.after, self.who, self.said = np.full(64, -1), np.zeros(64, np.int64), np.zeros(64, np.int64)
+        # Of each answer as few bytes as will do: there are more of them than of anything else.
+        self.after, self.who, self.said = np.zeros(64, np.int32), np.zeros(64, np.int32), np.zeros(64, np.int16)
         self.counted, self.weight, self.own = np.zeros(64, bool), np.ones(64), np.zeros(64)
         self.counts, self.totals = np.zeros((8, k, k)), np.zeros((8, k))
         self.right, self.seen, self.mass = np.zeros(8), np.zeros(8, np.int64), np.zeros(k)
@@ -40,11 +41,13 @@ class Chains:
     def grow(self, n_tasks: int, n_workers: int) -> None:
         """Make room for so many tasks and workers."""
         self.n_tasks, self.n_workers = max(self.n_tasks, n_tasks), max(self.n_workers, n_workers)
+        if self.n_tasks <= len(self.n) and self.n_workers <= len(self.seen) and self.n_edges < len(self.after):
+            return
         for names, need in ((_BY_TASK, self.n_tasks), (_BY_WORKER, self.n_workers), (_BY_EDGE, self.n_edges + 1)):
             have = len(getattr(self, names[0]))
             if need > have:
                 for name in names:
-                    empty = -1 if name in ("head", "gold", "after") else 0
+                    empty = -1 if name in ("head", "gold") else 0
                     setattr(self, name, _longer(getattr(self, name), max(need, 2 * have), empty))
 
     # ---------------------------------------------------------------- answers
@@ -66,19 +69,12 @@ class Chains:
 
     def put(self, task: int, worker: int, label: int, weight: float) -> int:
         """Enter an answer, not yet booked; the label that it replaces, or -1."""
-        e, earlier = self.edge(task, worker), -1
-        if e >= 0:
-            earlier = int(self.said[e])
-            self._unbook(task, e)
-        else:
-            e = self.n_edges
+        chain, edges, much, tables, *_, q = self._tables
+        earlier = int(live.put(task, worker, label, weight, self.n_edges, chain, edges, much, tables, q, self.own,
+                               self.n, self.seen))  # fmt: skip
+        if earlier < 0:
             self.n_edges += 1
-            self.after[e], self.head[task] = self.head[task], e
-            self.who[e] = worker
-            self.n[task] += 1
-            self.seen[worker] += 1
             self.n_labels += 1
-        self.said[e], self.weight[e], self.counted[e] = label, weight, False
         return earlier
 
     def take_out(self, task: int, worker: int) -> None:
@@ -133,9 +129,8 @@ class Chains:
     def believe(self, tasks: I8, posterior: F8) -> None:
         """Take over posteriors of tasks that have answers; gold stays."""
         chain, edges, weight, tables, prior, totals, _, q = self._tables
-        for task, row in zip(tasks.tolist(), posterior, strict=True):
-            if self.n[task] and self.gold[task] < 0:
-                live.book(task, chain, edges, weight, *tables, q, row, self.own, prior, totals)
+        rows = np.ascontiguousarray(posterior)
+        live.believe(tasks, rows, self.n, self.gold, chain, edges, weight, tables, prior, totals, q, self.own)
 
     def silent(self) -> npt.NDArray[np.bool_]:
         """Which tasks have no answer."""
@@ -145,7 +140,7 @@ class Chains:
     def rows(self) -> tuple[I8, I8, I8, F8]:
         """Task, worker, label and weight of all answers, by task and then by worker."""
         task, e = self._places()
-        return task, self.who[e], self.said[e], self.weight[e]
+        return task, self.who[e].astype(np.int64), self.said[e].astype(np.int64), self.weight[e]
 
     def _places(self) -> tuple[I8, I8]:
         """Task and edge of every answer, by task and then by worker."""
@@ -191,7 +186,7 @@ class Chains:
         """All counts from the posteriors, in the order of tasks and workers."""
         task, e = self._places()
         m, k = self.n_workers, self.q.shape[1]
-        cell, weight = self.who[e] * k + self.said[e], self.weight[e]
+        cell, weight = self.who[e].astype(np.int64) * k + self.said[e], self.weight[e]
         for true in range(k):
             each = np.bincount(cell, weights=weight * self.q[task, true], minlength=m * k)
             self.counts[:m, :, true] = each.reshape(m, k)
@@ -219,7 +214,9 @@ class Chains:
 
 
 def _longer(array: npt.NDArray[Any], n: int, empty: int) -> npt.NDArray[Any]:
-    """The array with room for n rows; new rows are empty."""
-    out = np.full((n, *array.shape[1:]), empty, dtype=array.dtype)
+    """The array with room for n rows; new rows are empty. Room for zeros takes no memory until it is used."""
+    out = np.zeros((n, *array.shape[1:]), dtype=array.dtype)
     out[: len(array)] = array
+    if empty:
+        out[len(array) :] = empty
     return out

@@ -67,6 +67,11 @@ class Levels:
             setattr(self, name, longer)
 
     @property
+    def index(self) -> tuple[I8, I8, I8, I8]:
+        """What kernels move tasks in."""
+        return self.level, self.order, self.place, self.start
+
+    @property
     def n_open(self) -> int:
         """Tasks that are not closed."""
         return self.n - int(self.start[CLOSED + 1])

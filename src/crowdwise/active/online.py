@@ -12,6 +12,7 @@ nor what was undone leaves a trace. What comes between depends on the order, in 
 
 from __future__ import annotations
 
+import math
 from collections.abc import Mapping
 from typing import Any
 
@@ -68,7 +69,7 @@ class OnlineModel:
             raise DataError(f"label {label} is not one of the {self.n_classes} classes 0 to {self.n_classes - 1}")
         if task < 0 or worker < 0:
             raise DataError(f"task and worker are codes from 0 on, got task {task}, worker {worker}")
-        if not (weight > 0 and np.isfinite(weight)):
+        if not (weight > 0 and math.isfinite(weight)):
             raise DataError(f"the weight of an answer must be above 0, got {weight}")
         self.chains.grow(task + 1, worker + 1)
         before = self.chains.q[task].copy() if self.chains.n_of(task) else None

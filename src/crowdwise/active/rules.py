@@ -15,6 +15,7 @@ import numpy.typing as npt
 
 from ..core.errors import ParameterError
 from ..maths.information import entropy, expected_gain
+from ..maths.kernels import board as kernels
 
 F8 = npt.NDArray[np.float64]
 I8 = npt.NDArray[np.int64]
@@ -61,6 +62,16 @@ def by_chance(q: F8, n: F8) -> F8:  # noqa: ARG001
 def by_turn(q: F8, n: F8) -> F8:  # noqa: ARG001
     """Fewest answers first."""
     return np.asarray(1 / (1 + n))
+
+
+# The same for one task, compiled.
+COMPILED: dict[Priority, int] = {
+    by_entropy: kernels.ENTROPY,
+    by_margin: kernels.MARGIN,
+    by_doubt: kernels.DOUBT,
+    by_chance: kernels.CHANCE,
+    by_turn: kernels.TURN,
+}
 
 
 # ---------------------------------------------------------------- workers

@@ -98,12 +98,18 @@ class Session:
 
     def release(self, task: int, worker: int) -> None:
         """A task comes back without an answer: skipped, or the time is over."""
-        mine = self.held.get(worker, [])
-        if task in mine:
-            mine.remove(task)
-            self.in_hand -= self.cost_of(worker)
-            self.board.busy[task] -= 1
+        if self._let_go(task, worker):
             self.board.relevel(task)
+
+    def _let_go(self, task: int, worker: int) -> bool:
+        """A task leaves a worker's hands; whether it was there."""
+        mine = self.held.get(worker, ())
+        if task not in mine:
+            return False
+        self.held[worker].remove(task)
+        self.in_hand -= self.cost_of(worker)
+        self.board.busy[task] -= 1
+        return True
 
     def skip(self, task: int, worker: int) -> None:
         """A worker will not answer this task: it comes back, and they do not get it again."""
@@ -121,10 +127,10 @@ class Session:
         """An answer came; why its task stops now, "" while it stays open."""
         known = task < len(self.board.busy)
         before = self.board.label(task) if known and self.model.chains.n_of(task) else -1
-        fresh = not self.model.has(task, worker)
+        n = self.model.n_labels
         self.model.update(task, worker, label)
-        self.release(task, worker)
-        self.spent += self.cost_of(worker) if fresh else 0.0
+        self._let_go(task, worker)
+        self.spent += self.cost_of(worker) if self.model.n_labels > n else 0.0
         reason = self.board.look(task)
         self.board.flips.add(self.board.label(task) != before)
         self.recent.append(task)

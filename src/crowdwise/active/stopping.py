@@ -2,11 +2,10 @@
 
 from __future__ import annotations
 
+import math
 from collections import deque
 from dataclasses import dataclass
 from typing import Annotated
-
-import numpy as np
 
 from ..core.params import Count, Positive, PositiveShare, Share, check
 from ..core.rules import AtLeast
@@ -81,7 +80,7 @@ class Progress:
         if not self.n_tasks:
             return float("nan"), 0.0, 1.0
         mean = self.right / self.n_tasks
-        half = WIDE * float(np.sqrt(max(self.spread, 0.0))) / self.n_tasks
+        half = WIDE * math.sqrt(max(self.spread, 0.0)) / self.n_tasks
         return mean, max(mean - half, 0.0), min(mean + half, 1.0)
 
 

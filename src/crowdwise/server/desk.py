@@ -26,6 +26,7 @@ from .store.engine import Database, reason
 MOST = 200
 # How often a desk without work looks for other servers' events and for leases that are over.
 IDLE = 0.25
+# A function of a shift; where it has an attribute `key`, (worker, key), what that names is looked up with the others'.
 Command = Callable[[Shift], Any]
 
 
@@ -109,10 +110,13 @@ class Desk:
         with self.database.writer.connect() as connection, connection.begin() as transaction:
             shift = Shift(self.live, self.database.project, connection, self.clock())
             shift.catch_up()
+            keys = [key for command, _, _ in batch if (key := getattr(command, "key", None)) is not None]
+            if keys:
+                shift.foresee(keys)
             out = [(done, _done(command, shift)) for command, _, done in batch]
             for command in self.before if batch else ():
                 command(shift)
-            shift.flush()
+            shift.end()
             if shift.wrote:
                 transaction.commit()
                 self.commits += 1

@@ -6,25 +6,16 @@ import json
 from typing import Any
 
 import sqlalchemy as sa
-from sqlalchemy.dialects import postgresql, sqlite
 
 from .live.leases import Lease
 from .live.settled import load_settled
 from .live.state import Live
 from .problems import Problem
+from .store import quick
 from .store import tables as t
 from .store.log import Event, events
 from .words import dumps
 
-# What every answer asks of the database: made once, since putting a statement together takes longer than running it.
-KEYED = sa.select(t.event).where(
-    t.event.c.project == sa.bindparam("project"),
-    t.event.c.worker == sa.bindparam("worker"),
-    t.event.c.idempotency_key == sa.bindparam("key"),
-)
-SHOWN = sa.select(t.task.c.payload).where(
-    t.task.c.project == sa.bindparam("project"), t.task.c.code == sa.bindparam("code")
-)
 # Payloads of tasks that are kept in memory; a task never changes what it shows.
 REMEMBERED = 4_096
 
@@ -39,7 +30,8 @@ class Shift:
         self._rows: list[dict[str, Any]] = []
         self._waiting: list[Event] = []
         self._leases: dict[tuple[int, int], Lease] = {}
-        self._keys: dict[tuple[int, str], Event] = {}
+        self._keys: dict[tuple[int, str], Event | None] = {}
+        self.shows: list[Any] = []  # what has `codes`, and is given `texts` of what these tasks show at the end
         self.wrote = False
         live.leases.expire(self.now)
 
@@ -82,36 +74,41 @@ class Shift:
 
     def query(self, statement: Any, rows: Any = None) -> Any:
         """Run a statement."""
+        return self.at_hand.execute(statement, rows) if rows is not None else self.at_hand.execute(statement)
+
+    @property
+    def at_hand(self) -> sa.Connection:
+        """The connection of this shift."""
         if self.connection is None:
             raise RuntimeError("this command was not announced as one that writes")
-        return self.connection.execute(statement, rows) if rows is not None else self.connection.execute(statement)
+        return self.connection
 
     def flush(self) -> None:
         """Write what has been entered so far."""
         if self._waiting:
-            rows = [event.row(self.project) for event in self._waiting]
-            self._waiting = []
-            self.execute(sa.insert(t.event), rows)
+            waiting, self._waiting, self.wrote = self._waiting, [], True
+            quick.append(self.at_hand, self.project, waiting)
         if self._leases:
-            rows = [
-                {"project": self.project, "task": each.task, "worker": each.worker, "id": each.id,
-                 "expires_at": each.expires_at}
-                for each in self._leases.values()
-            ]  # fmt: skip
-            self._leases = {}
-            self.execute(self._upsert(), rows)
+            leases, self._leases, self.wrote = self._leases, {}, True
+            rows = [(self.project, each.task, each.worker, each.id, each.expires_at) for each in leases.values()]
+            quick.lend(self.at_hand, rows)
 
-    def _upsert(self) -> Any:
-        assert self.connection is not None
-        insert: Any = (sqlite if self.connection.dialect.name == "sqlite" else postgresql).insert(t.lease)
-        fresh = {name: insert.excluded[name] for name in ("id", "expires_at")}
-        return insert.on_conflict_do_update(index_elements=["project", "task", "worker"], set_=fresh)
+    def end(self) -> None:
+        """Write everything, and look up what was to be shown."""
+        self.flush()
+        if self.shows:
+            texts = self.texts([code for each in self.shows for code in each.codes])
+            for each in self.shows:
+                each.texts = [texts[code] for code in each.codes]
+            self.shows = []
 
     # ---------------------------------------------------------------- looking
     def catch_up(self) -> None:
         """Apply what other servers have entered since."""
         assert self.connection is not None
         live = self.live
+        if not quick.news(self.connection, self.project, live.last, live.leases.last):
+            return
         for event in events(self.connection, self.project, live.last):
             live.apply(event, self.settled)
             self.new.append(event)
@@ -138,10 +135,16 @@ class Shift:
 
     def keyed(self, worker: int, key: str) -> Event | None:
         """The event that this worker's key names."""
-        if (worker, key) in self._keys:
-            return self._keys[worker, key]
-        row = self.query(KEYED, {"project": self.project, "worker": worker, "key": key}).first()
-        return None if row is None else Event.of(row)
+        if (worker, key) not in self._keys:
+            self.foresee([(worker, key)])
+        return self._keys[worker, key]
+
+    def foresee(self, pairs: list[tuple[int, str]]) -> None:
+        """Look up the keys that commands of this shift will bring."""
+        there = quick.keyed(self.at_hand, self.project, pairs)
+        found = {(event.worker or 0, event.key or ""): event for event in there}
+        for pair in pairs:
+            self._keys.setdefault(pair, found.get(pair))
 
     def last_label(self, worker: int, task: int | None = None) -> Event | None:
         """This worker's last answer (to a task) that still stands."""
@@ -164,11 +167,14 @@ class Shift:
 
     def payloads(self, codes: list[int]) -> dict[int, Any]:
         """What tasks show."""
+        return {code: json.loads(text) for code, text in self.texts(codes).items()}
+
+    def texts(self, codes: list[int]) -> dict[int, str]:
+        """The same as texts of JSON."""
         shown = self.live.shown
-        for code in codes:
-            if code not in shown:
-                row = self.query(SHOWN, {"project": self.project, "code": code}).first()
-                shown[code] = json.loads(row.payload)
+        missing = [code for code in codes if code not in shown]
+        if missing:
+            shown |= quick.shown(self.at_hand, self.project, missing)
         found = {code: shown[code] for code in codes}
         while len(shown) > REMEMBERED:
             del shown[next(iter(shown))]

@@ -11,6 +11,7 @@ from .problems import Problem
 NAME, LINE, TEXT, KEY = 200, 1_000, 60_000, 200
 # Control characters, and lone halves of surrogate pairs, which no database takes.
 _BAD = re.compile(r"[\x00-\x1f\x7f\x80-\x9f\ud800-\udfff]")
+_ORDERED = json.JSONEncoder(ensure_ascii=False, separators=(",", ":"), sort_keys=True, allow_nan=False)
 _BAD_TEXT = re.compile(r"[\x00-\x08\x0b\x0c\x0e-\x1f\x7f\x80-\x9f\ud800-\udfff]")
 
 
@@ -53,7 +54,7 @@ def payload_of(payload: Any, what: str, depth: int = 3) -> Any:
 
 def dumps(value: Any) -> str:
     """Compact JSON, keys in order: equal values are equal texts."""
-    return json.dumps(value, ensure_ascii=False, separators=(",", ":"), sort_keys=True, allow_nan=False)
+    return _ORDERED.encode(value)
 
 
 def _short(value: Any) -> str:

@@ -108,6 +108,40 @@ def absorb(task, gold, chain, edges, weight, tables, prior, prior_totals, prior_
     return change
 
 
+@njit(cache=True, nogil=True)
+def put(task, worker, label, much, edge, chain, edges, weight, tables, q, own, n, seen):
+    """Enter an answer, not yet booked, at `edge` where it is the worker's first; the label that it replaces, or -1."""
+    head, after, counted = chain
+    who, said = edges
+    counts, totals, right = tables[0], tables[1], tables[3]
+    e = find(task, worker, head, after, who)[0]
+    earlier = -1
+    if e < 0:
+        e = edge
+        after[e], head[task], who[e] = head[task], e, worker
+        n[task] += 1
+        seen[worker] += 1
+    else:
+        earlier = said[e]
+        if counted[e]:
+            for k in range(q.shape[1]):
+                step = weight[e] * q[task, k]
+                counts[worker, earlier, k] -= step
+                totals[worker, k] -= step
+            right[worker] -= own[e]
+    said[e], weight[e], counted[e] = label, much, False
+    return earlier
+
+
+@njit(cache=True, nogil=True, error_model="numpy")
+def believe(tasks, posterior, n, gold, chain, edges, weight, tables, prior, prior_totals, q, own):
+    """Book posterior[i, class] as what is believed of tasks[i], where it has answers; gold stays."""
+    counts, totals, mass, right = tables
+    for i in range(len(tasks)):
+        if n[tasks[i]] and gold[tasks[i]] < 0:
+            book(tasks[i], chain, edges, weight, counts, totals, mass, right, q, posterior[i], own, prior, prior_totals)
+
+
 @njit(cache=True, nogil=True, error_model="numpy")
 def sweep(n_tasks, gold, chain, edges, weight, tables, prior, prior_totals, prior_class, q, own):
     """`absorb` for every task that has answers, in their order; the largest change."""

@@ -2,11 +2,12 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import Any
 
 from ...active import Asked
 from ..live.crowd import DAY
+from ..live.leases import Lease
 from ..problems import Problem
 from ..shift import Shift
 from ..store.log import Event
@@ -16,7 +17,7 @@ HANDS = 200
 PAUSED = "you are paused; the lead knows why"
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(slots=True)
 class Said:
     """An answer as it came; `body` is a hash of the request, `trusted`: an admin enters it for a worker."""
 
@@ -30,7 +31,23 @@ class Said:
     about: dict[str, Any] | None = None
 
 
-def next_tasks(shift: Shift, worker: int, n: int = 1) -> dict[str, Any]:
+@dataclass(slots=True)
+class Hand:
+    """What a worker has in hand now, and why it is not more; `texts` are what the tasks show, in JSON."""
+
+    leases: list[Lease]
+    names: list[str]
+    stopped: dict[str, Any] | None
+    progress: dict[str, int]
+    texts: list[str] = field(default_factory=list)
+
+    @property
+    def codes(self) -> list[int]:
+        """The tasks' numbers."""
+        return [lease.task for lease in self.leases]
+
+
+def take(shift: Shift, worker: int, n: int) -> Hand:
     """Up to n tasks in the worker's hands: those they have already, then new ones."""
     live = shift.live
     stopped: dict[str, Any] | None = None
@@ -47,20 +64,21 @@ def next_tasks(shift: Shift, worker: int, n: int = 1) -> dict[str, Any]:
             stopped = {"reason": PAUSED if paused else asked.reason, "final": asked.final}
         else:
             leases.append(shift.lend(asked.task, worker, in_hand=True))
-    shown = shift.payloads([lease.task for lease in leases])
+    return Hand(leases, [live.crowd.tasks[each.task] for each in leases], stopped, progress(shift, worker))
+
+
+def next_tasks(shift: Shift, worker: int, n: int = 1) -> dict[str, Any]:
+    """The same with what the tasks show, as the API says it."""
+    hand = take(shift, worker, n)
+    shown = shift.payloads(hand.codes)
     tasks = [
-        {
-            "id": live.crowd.tasks[each.task],
-            "payload": shown[each.task],
-            "lease": each.id,
-            "expires_at": each.expires_at,
-        }
-        for each in leases
+        {"id": name, "payload": shown[each.task], "lease": each.id, "expires_at": each.expires_at}
+        for name, each in zip(hand.names, hand.leases, strict=True)
     ]
-    return {"tasks": tasks, "stopped": stopped, "progress": progress(shift, worker)}
+    return {"tasks": tasks, "stopped": hand.stopped, "progress": hand.progress}
 
 
-def progress(shift: Shift, worker: int) -> dict[str, Any]:
+def progress(shift: Shift, worker: int) -> dict[str, int]:
     """How far this worker has come, and what is open."""
     who = shift.live.crowd.workers[worker]
     today = who.today if who.day == int(shift.now // DAY) else 0
@@ -69,9 +87,15 @@ def progress(shift: Shift, worker: int) -> dict[str, Any]:
 
 def label(shift: Shift, worker: int, said: Said) -> tuple[bool, dict[str, Any]]:
     """Store an answer; whether it is new, and what became of it. `stopped` is for the lead's eyes."""
+    new, event = answer(shift, worker, said)
+    return new, _receipt(shift, event)
+
+
+def answer(shift: Shift, worker: int, said: Said) -> tuple[bool, Event]:
+    """The same with the event itself, the one that the key names already or a new one."""
     again = repeated(shift, worker, said.key, said.body)
     if again is not None:
-        return False, _receipt(shift, again)
+        return False, again
     live = shift.live
     task = shift.task(said.task)
     held = (task, worker) in live.leases.held
@@ -80,10 +104,10 @@ def label(shift: Shift, worker: int, said: Said) -> tuple[bool, dict[str, Any]]:
     if live.crowd.workers[worker].paused and not held and not said.trusted:
         raise Problem(403, PAUSED)
     payload = shift.payloads([task])[task] if live.kind.looks else {}
-    answer = live.kind.check(said.answer, payload)
+    checked = live.kind.check(said.answer, payload)
     before = shift.last_label(worker, task) if _answered(shift, task, worker) else None
     status = _status(shift, task, worker, held)
-    given = {"answer": answer, "status": status, "stopped": ""}
+    given = {"answer": checked, "status": status, "stopped": ""}
     if said.about:
         given["about"] = said.about
     if before is not None:
@@ -94,7 +118,7 @@ def label(shift: Shift, worker: int, said: Said) -> tuple[bool, dict[str, Any]]:
     )  # fmt: skip
     event.payload["stopped"] = reason
     _look(shift, worker)
-    return True, _receipt(shift, event)
+    return True, event
 
 
 def _answered(shift: Shift, task: int, worker: int) -> bool:

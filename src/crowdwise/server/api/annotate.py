@@ -53,6 +53,12 @@ def body_hash(form: forms.Form) -> str:
     return hashlib.sha256(form.model_dump_json().encode()).hexdigest()[:32]
 
 
+def said_of(who: Principal, form: forms.LabelIn, key: str) -> acts.Said:
+    """An answer as the desk takes it."""
+    trusted = who.may("admin")
+    return acts.Said(form.task, form.answer, key, body_hash(form), form.lease, form.client_ms, trusted, form.about)
+
+
 @router.get("/next", response_model=forms.NextOut)
 async def next_(who: Who, here: Here, n: Tasks = 1, worker: WorkerName = None) -> Response:
     """Up to n tasks in the worker's hands: those they have already, then new ones."""
@@ -68,11 +74,6 @@ async def labels(
     n: Annotated[int, Query(alias="next", ge=0, le=acts.HANDS, description="Tasks to take along.")] = 0,
 ) -> Response:
     """Store an answer. 201 when it is on the disk; 200 with the same receipt for the same key and body."""
-    return await say_label(here, who, form, key, n)
-
-
-async def say_label(here: Project, who: Principal, form: forms.LabelIn, key: str, n: int) -> Response:
-    """An answer, and n tasks that come back with its receipt."""
 
     def command(shift: Shift) -> tuple[bool, dict[str, Any]]:
         worker = worker_of(shift, who, form.worker)
@@ -86,10 +87,8 @@ async def say_label(here: Project, who: Principal, form: forms.LabelIn, key: str
 
 
 def _label(shift: Shift, who: Principal, worker: int, form: forms.LabelIn, key: str) -> tuple[bool, dict[str, Any]]:
-    admin = who.may("admin")
-    said = acts.Said(form.task, form.answer, key, body_hash(form), form.lease, form.client_ms, admin, form.about)
-    new, receipt = acts.label(shift, worker, said)
-    if not admin:  # why a task stops would tell which ones are gold, and what others said
+    new, receipt = acts.label(shift, worker, said_of(who, form, key))
+    if not who.may("admin"):  # why a task stops would tell which ones are gold, and what others said
         receipt["stopped"] = None
     return new, receipt
 

@@ -28,7 +28,7 @@ HEADERS = {
     "permissions-policy": "camera=(), microphone=(), geolocation=()",
     "cache-control": "no-store",
 }
-_PAIRS = [(name.encode(), value.encode()) for name, value in HEADERS.items()]
+PAIRS = [(name.encode(), value.encode()) for name, value in HEADERS.items()]
 
 
 class Guard:
@@ -56,7 +56,7 @@ class Guard:
         async def shown(message: Message) -> None:
             if message["type"] == "http.response.start":
                 there = {name.lower() for name, _ in message["headers"]}
-                message["headers"] = [*message["headers"], *(pair for pair in _PAIRS if pair[0] not in there)]
+                message["headers"] = [*message["headers"], *(pair for pair in PAIRS if pair[0] not in there)]
                 counts[message["status"]] = counts.get(message["status"], 0) + 1
             await send(message)
 

@@ -7,8 +7,11 @@ from dataclasses import dataclass
 
 from ...active import Session
 
+# Ends that are kept beyond those of leases that run, before the list is made again.
+_OLD = 1_024
 
-@dataclass(frozen=True, slots=True)
+
+@dataclass(slots=True)
 class Lease:
     """A task in a worker's hands."""
 
@@ -34,6 +37,9 @@ class Leases:
             self.session.hold(lease.task, lease.worker)
         self.held[pair] = lease
         heapq.heappush(self._ends, (lease.expires_at, lease.task, lease.worker))
+        if len(self._ends) > 2 * len(self.held) + _OLD:  # most were answered long before their time was over
+            self._ends = [(each.expires_at, each.task, each.worker) for each in self.held.values()]
+            heapq.heapify(self._ends)
         self.last = max(self.last, lease.id)
 
     def end(self, task: int, worker: int) -> bool:
@@ -42,6 +48,10 @@ class Leases:
             return False
         self.session.release(task, worker)
         return True
+
+    def answered(self, task: int, worker: int) -> None:
+        """The same where an answer follows, with which the session itself lets the task go."""
+        self.held.pop((task, worker), None)
 
     def expire(self, now: float) -> int:
         """Tasks whose time is over return to the pool; how many."""

@@ -43,7 +43,7 @@ class Live:
         self.touched: set[int] = set()
         self.settled: Any = None
         self.minutes: dict[int, int] = {}
-        self.shown: dict[int, Any] = {}  # what the latest tasks show
+        self.shown: dict[int, str] = {}  # what the latest tasks show, in JSON
 
     # ---------------------------------------------------------------- the log
     def apply(self, event: Event, settled: Settled | None = None) -> Any:
@@ -82,13 +82,14 @@ class Live:
     def _label(self, event: Event) -> str:
         task, worker, said = event.task or 0, event.worker or 0, event.payload
         who = self.crowd.workers[worker]
-        self.leases.end(task, worker)
         self._gone(event)
         if said["status"] == "surplus":
+            self.leases.end(task, worker)
             self.surplus += 1
             who.surplus += 1
             self.session.skip(task, worker)  # they have answered: they are not asked again, whatever the cap becomes
             return ""
+        self.leases.answered(task, worker)
         if said["status"] == "counted":
             who.count(event.at, 1)
             self._count_minute(event.at)

@@ -13,6 +13,8 @@ from ...core.errors import CrowdwiseError, DataError, MissingDependencyError
 
 MIGRATIONS = Path(__file__).parents[1] / "migrations"
 BUSY_MS = 5_000
+# Pages that each connection keeps (kB), and pages that the write-ahead log gathers before they go to their places.
+PRAGMAS = ("cache_size=-16384", "wal_autocheckpoint=8192")
 
 
 class Database:
@@ -102,7 +104,7 @@ def _sqlite(engine: sa.Engine, first: str) -> None:
     @listen.listens_for(engine, "connect")
     def _connected(raw: Any, _: Any) -> None:
         raw.isolation_level = None
-        for pragma in ("journal_mode=WAL", "synchronous=FULL", f"busy_timeout={BUSY_MS}", "cache_size=-65536"):
+        for pragma in ("journal_mode=WAL", "synchronous=FULL", f"busy_timeout={BUSY_MS}", *PRAGMAS):
             raw.execute(f"PRAGMA {pragma}")
 
     @listen.listens_for(engine, "begin")

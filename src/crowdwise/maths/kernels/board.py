@@ -1,0 +1,119 @@
+"""The kernels of the board: what one answer or one lease changes of one task, without arrays of length one.
+
+The numbers of rules, reasons and levels are those of `active`; what is done here for one task is done there by numpy
+for all of them, and a test holds the two together.
+"""
+
+from __future__ import annotations
+
+from math import log
+
+import numpy as np
+from numba import njit
+
+from .levels import move
+
+ENTROPY, MARGIN, DOUBT, CHANCE, TURN = range(5)
+_LEAST = 1e-300
+
+
+@njit(cache=True, nogil=True)
+def _entropy(p):
+    total = 0.0
+    for k in range(len(p)):
+        total -= p[k] * log(max(p[k], _LEAST))
+    return total
+
+
+@njit(cache=True, nogil=True)
+def priority(rule, q, n):
+    """Of one task with posterior q[class] and n answers, between 0 and 1."""
+    if rule == ENTROPY:
+        return _entropy(q) / log(max(len(q), 2))
+    if rule == CHANCE:
+        return 1.0
+    if rule == TURN:
+        return 1.0 / (1.0 + n)
+    first, second = q[0], -1.0
+    for k in range(1, len(q)):
+        if q[k] > first:
+            first, second = q[k], first
+        elif q[k] > second:
+            second = q[k]
+    if rule == DOUBT:
+        return 1 - first
+    return 1 - (first - second) if len(q) > 1 else 0.0
+
+
+@njit(cache=True, nogil=True)
+def relevel(task, rule, cap, n_levels, believed, busy, n, reason, index):
+    """Bring a task to the level of its priority, halved for each one who has it in hand; level 0 is closed."""
+    level, order, place, start = index
+    to = np.int64(0)
+    if reason[task] == 0 and (cap < 0 or n[task] + busy[task] < cap):
+        share = priority(rule, believed[task], n[task]) * 0.5 ** busy[task]
+        to = 1 + np.int64(np.rint(min(max(share, 0.0), 1.0) * (n_levels - 2)))
+    move(task, to, level, order, place, start)
+
+
+@njit(cache=True, nogil=True)
+def look(task, row, rule, stop, reasons, alone, n_levels, gold, believed, busy, n, reason, index):
+    """Take over what is believed of a task: how sure it was, and is; its reason to stop and its level follow.
+
+    `stop` is (target, fewest, cap, -1 without), `reasons` the numbers of (sure, cap, nobody, gold); `alone`: nobody is
+    left to be asked about it.
+    """
+    target, fewest, cap = stop
+    before, after = believed[task, 0], row[0]
+    for k in range(len(row)):
+        before, after = max(before, believed[task, k]), max(after, row[k])
+        believed[task, k] = row[k]
+    why = 0
+    if gold[task] >= 0:
+        why = reasons[3]
+    elif after >= target and n[task] >= fewest:
+        why = reasons[0]
+    elif cap >= 0 and n[task] >= cap:
+        why = reasons[1]
+    elif alone:
+        why = reasons[2]
+    reason[task] = why
+    relevel(task, rule, cap, n_levels, believed, busy, n, reason, index)
+    return before, after
+
+
+@njit(cache=True, nogil=True)
+def weigh(tasks, worker, rule, believed, busy, n, counts, totals, prior, prior_totals, out):
+    """The places in `tasks` of those with the highest score, into `out`; how many they are.
+
+    The score is the information that an answer of this worker is expected to bring, or (worker -1) the priority of the
+    rule; halved for each one who has the task in hand.
+    """
+    k_all = believed.shape[1]
+    theta, noise = np.empty((k_all, k_all)), np.zeros(k_all)
+    if worker >= 0:
+        for seen in range(k_all):
+            for k in range(k_all):
+                p = (counts[worker, seen, k] + prior[seen, k]) / (totals[worker, k] + prior_totals[k])
+                theta[seen, k] = p
+                noise[k] -= p * log(max(p, _LEAST))
+    best, ties = -1.0, 0
+    for i in range(len(tasks)):
+        task = tasks[i]
+        if worker < 0:
+            score = priority(rule, believed[task], n[task])
+        else:
+            score = 0.0
+            for seen in range(k_all):
+                mix = 0.0
+                for k in range(k_all):
+                    mix += believed[task, k] * theta[seen, k]
+                score -= mix * log(max(mix, _LEAST)) + believed[task, seen] * noise[seen]
+            score = max(score, 0.0)
+        score *= 0.5 ** busy[task]
+        if score > best:
+            best, ties = score, 0
+        if score == best:
+            out[ties] = i
+            ties += 1
+    return ties

@@ -1,0 +1,87 @@
+"""What every answer asks of the database, a whole batch at a time and in the driver's own words.
+
+One statement is one step of the driver: while it runs, the thread that talks to people goes on undisturbed. Statement
+by statement, or row by row, the two would wait for one another at each.
+"""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Iterable, Sequence
+from functools import lru_cache
+from typing import Any
+
+import sqlalchemy as sa
+
+from .log import COLUMNS, Event
+
+# Rows that one statement of SQLite takes: few sizes, so that each is put together and understood once.
+SIZES = (64, 16, 4, 1)
+LEASE = ("project", "task", "worker", "id", "expires_at")
+RENEW = " ON CONFLICT (project, task, worker) DO UPDATE SET id = excluded.id, expires_at = excluded.expires_at"
+
+_NEWS = (
+    "SELECT EXISTS (SELECT 1 FROM event WHERE project = ? AND id > ?) OR "
+    "EXISTS (SELECT 1 FROM lease WHERE project = ? AND id > ?)"
+)
+_KEYED = {
+    "sqlite": "SELECT e.* FROM json_each(?) AS k CROSS JOIN event AS e ON e.project = ? AND "
+    "e.worker = json_extract(k.value, '$[0]') AND e.idempotency_key = json_extract(k.value, '$[1]')",
+    "postgresql": "SELECT e.* FROM json_array_elements(%s::json) AS k JOIN event AS e ON e.project = %s AND "
+    "e.worker = (k->>0)::bigint AND e.idempotency_key = k->>1",
+}
+_SHOWN = {
+    "sqlite": "SELECT json_group_array(json_array(code, payload)) FROM json_each(?) AS k CROSS JOIN task "
+    "ON project = ? AND code = k.value",
+    "postgresql": "SELECT coalesce(json_agg(json_build_array(code, payload)), '[]')::text FROM "
+    "json_array_elements_text(%s::json) AS k JOIN task ON project = %s AND code = k::bigint",
+}
+
+
+def append(connection: sa.Connection, project: str, events: Iterable[Event]) -> None:
+    """Write events at the end of the log."""
+    _insert(connection, "event", COLUMNS, [event.values(project) for event in events])
+
+
+def lend(connection: sa.Connection, rows: list[tuple[Any, ...]]) -> None:
+    """Write leases, new ones and those that go on: (project, task, worker, id, expires_at)."""
+    _insert(connection, "lease", LEASE, rows, RENEW)
+
+
+def _insert(
+    connection: sa.Connection, table: str, columns: Sequence[str], rows: list[tuple[Any, ...]], more: str = ""
+) -> None:
+    if connection.dialect.name != "sqlite":
+        connection.exec_driver_sql(_statement(table, tuple(columns), "%s", 1, more), rows)
+        return
+    at = 0
+    for size in SIZES:
+        while len(rows) - at >= size:
+            given = tuple(value for row in rows[at : at + size] for value in row)
+            connection.exec_driver_sql(_statement(table, tuple(columns), "?", size, more), given)
+            at += size
+
+
+@lru_cache(maxsize=64)
+def _statement(table: str, columns: tuple[str, ...], mark: str, n: int, more: str) -> str:
+    one = f"({', '.join([mark] * len(columns))})"
+    return f"INSERT INTO {table} ({', '.join(columns)}) VALUES {', '.join([one] * n)}{more}"
+
+
+def news(connection: sa.Connection, project: str, event: int, lease: int) -> bool:
+    """Whether somebody else has entered events or leases after these."""
+    mark = "?" if connection.dialect.name == "sqlite" else "%s"
+    found = connection.exec_driver_sql(_NEWS.replace("?", mark), (project, event, project, lease))
+    return bool(found.scalar())
+
+
+def keyed(connection: sa.Connection, project: str, pairs: Sequence[tuple[int, str]]) -> list[Event]:
+    """The events that these keys of these workers name."""
+    found = connection.exec_driver_sql(_KEYED[connection.dialect.name], (json.dumps(pairs), project))
+    return [Event.of(row) for row in found]
+
+
+def shown(connection: sa.Connection, project: str, codes: Sequence[int]) -> dict[int, str]:
+    """What tasks show, as texts of JSON."""
+    found = connection.exec_driver_sql(_SHOWN[connection.dialect.name], (json.dumps(codes), project)).scalar()
+    return dict(json.loads(found or "[]"))
