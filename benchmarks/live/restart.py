@@ -35,6 +35,11 @@ AFTER = (
 )
 
 
+def truth_of(seed=0):
+    """The true class of each task."""
+    return np.random.default_rng([seed, 1]).integers(4, size=TASKS)
+
+
 def filled(folder, n_events, seed=0):
     """A project with so many events: answers of workers who are right in 7 of 10. The log is written as the desk would
     write it, in one transaction, and the state is put together from the same rows: both in a minute, not in an hour."""
@@ -47,8 +52,7 @@ def filled(folder, n_events, seed=0):
         n = n_events - live.last
         pair = rng.choice(TASKS * WORKERS, size=n, replace=False)
         task, worker = pair // WORKERS, pair % WORKERS
-        truth = rng.integers(4, size=TASKS)
-        said = np.where(rng.random(n) < 0.7, truth[task], rng.integers(4, size=n))
+        said = np.where(rng.random(n) < 0.7, truth_of(seed)[task], rng.integers(4, size=n))
         with project.database.writer.begin() as connection:
             for at in range(0, n, 50_000):
                 part = slice(at, at + 50_000)

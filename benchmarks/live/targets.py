@@ -101,6 +101,7 @@ class Crowdwise(Target):
     """Ours: an answer and the next task in one request, as the annotator's page sends it."""
 
     name = "crowdwise"
+    tasks = 400_000  # enough for five minutes: a task closes after some five answers
 
     def start(self) -> None:
         project, python = self.folder / "project", sys.executable

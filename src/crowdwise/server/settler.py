@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import ctypes
+import os
 import threading
 import time
 import warnings
@@ -75,11 +77,19 @@ class Settler:
             self.failed = str(error)
             return False
         finally:
+            _give_back()
             self._rested = time.monotonic() + self._rest * (time.monotonic() - begun)
         taken = bool(desk.do(lambda shift: _take_over(shift, event, arrays)))
         self.fits += taken
         self.failed = "" if taken else self.failed
         return taken
+
+
+def _give_back() -> None:
+    """Hand back to the system what a fit took for a moment, where the C library would keep it."""
+    trim = getattr(ctypes.CDLL(None), "malloc_trim", None) if os.name == "posix" else None
+    if trim is not None:
+        trim(0)
 
 
 def _begin(shift: Shift) -> tuple[int, Rows] | None:

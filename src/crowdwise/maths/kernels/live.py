@@ -129,6 +129,9 @@ def put(task, worker, label, much, edge, chain, edges, weight, tables, q, own, n
                 counts[worker, earlier, k] -= step
                 totals[worker, k] -= step
             right[worker] -= own[e]
+            if n[task] == 1:  # no other answer tells `book` that the task is in the mass of the classes
+                for k in range(q.shape[1]):
+                    tables[2][k] -= q[task, k]
     said[e], weight[e], counted[e] = label, much, False
     return earlier
 
