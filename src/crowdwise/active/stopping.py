@@ -107,7 +107,7 @@ def of_project(stop: Stopping, spent: float, next_cost: float, n_open: int, prog
     """Why the whole project stops; "" where it goes on."""
     if stop.budget is not None and spent + next_cost > stop.budget + 1e-9:
         return f"the budget of {stop.budget:g} is spent"
-    mean, low, high = progress.accuracy
+    mean, low, high = (0.0, 0.0, 0.0) if stop.accuracy is None else progress.accuracy
     if stop.accuracy is not None and low >= stop.accuracy:
         found = f"{mean:.1%} of the labels are expected to be right ({low:.1%} to {high:.1%})"
         return f"{found}; the target is {stop.accuracy:.0%}"

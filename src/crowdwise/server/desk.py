@@ -116,7 +116,7 @@ class Desk:
             out = [(done, _done(command, shift)) for command, _, done in batch]
             for command in self.before if batch else ():
                 command(shift)
-            shift.end()
+            shift.close()
             if shift.wrote:
                 transaction.commit()
                 self.commits += 1

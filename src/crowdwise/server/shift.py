@@ -93,7 +93,7 @@ class Shift:
             rows = [(self.project, each.task, each.worker, each.id, each.expires_at) for each in leases.values()]
             quick.lend(self.at_hand, rows)
 
-    def end(self) -> None:
+    def close(self) -> None:
         """Write everything, and look up what was to be shown."""
         self.flush()
         if self.shows:

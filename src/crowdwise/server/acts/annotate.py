@@ -105,8 +105,10 @@ def answer(shift: Shift, worker: int, said: Said) -> tuple[bool, Event]:
         raise Problem(403, PAUSED)
     payload = shift.payloads([task])[task] if live.kind.looks else {}
     checked = live.kind.check(said.answer, payload)
-    before = shift.last_label(worker, task) if _answered(shift, task, worker) else None
-    status = _status(shift, task, worker, held)
+    has = live.session.model.has(task, worker)
+    # An answer of theirs may stand; those that did not count are looked up in the log.
+    before = shift.last_label(worker, task) if has or live.crowd.workers[worker].surplus > 0 else None
+    status = "replaced" if has else _status(shift, task, worker, held)
     given = {"answer": checked, "status": status, "stopped": ""}
     if said.about:
         given["about"] = said.about
@@ -121,17 +123,9 @@ def answer(shift: Shift, worker: int, said: Said) -> tuple[bool, Event]:
     return True, event
 
 
-def _answered(shift: Shift, task: int, worker: int) -> bool:
-    """Whether an answer of theirs may stand; those that did not count are looked up in the log."""
-    live = shift.live
-    return live.session.model.has(task, worker) or live.crowd.workers[worker].surplus > 0
-
-
 def _status(shift: Shift, task: int, worker: int, held: bool) -> str:
-    """counted, replaced, or surplus where the task has had its answers."""
+    """counted, or surplus where the task has had its answers."""
     live = shift.live
-    if live.session.model.has(task, worker):
-        return "replaced"
     cap = live.config.cap
     if cap is None or task in live.gold:
         return "counted"

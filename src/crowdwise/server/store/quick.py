@@ -9,6 +9,7 @@ from __future__ import annotations
 import json
 from collections.abc import Iterable, Sequence
 from functools import lru_cache
+from itertools import chain
 from typing import Any
 
 import sqlalchemy as sa
@@ -57,7 +58,7 @@ def _insert(
     at = 0
     for size in SIZES:
         while len(rows) - at >= size:
-            given = tuple(value for row in rows[at : at + size] for value in row)
+            given = tuple(chain.from_iterable(rows[at : at + size]))
             connection.exec_driver_sql(_statement(table, tuple(columns), "?", size, more), given)
             at += size
 
