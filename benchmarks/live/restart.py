@@ -21,6 +21,7 @@ from crowdwise.server.acts import annotate, manage
 from crowdwise.server.config import Config
 from crowdwise.server.live.snapshot import save, take
 from crowdwise.server.project import Project, create, load_tasks
+from crowdwise.server.settler import SNAPSHOT
 from crowdwise.server.store import tables as t
 from crowdwise.server.store.log import Event
 
@@ -117,7 +118,7 @@ def _both(found):
 def main():
     parser = argparse.ArgumentParser()
     parser.add_argument("--events", type=int, default=1_000_000)
-    parser.add_argument("--tail", type=int, default=10_000)
+    parser.add_argument("--tail", type=int, default=SNAPSHOT)
     given = parser.parse_args()
     found = measure(given.events, given.tail)
     print(found)

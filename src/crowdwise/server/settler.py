@@ -26,7 +26,7 @@ EVERY = 0.5
 # A fit rests so many times as long as it took: people who answer now come first.
 REST = 9.0
 # Events after which the state is kept again: the most that a start has to replay.
-SNAPSHOT = 10_000
+SNAPSHOT = 25_000
 
 
 class Settler:
