@@ -135,7 +135,7 @@ def peers(found: dict[str, Any]) -> str:
     for n, a in found.get("peers", {}).items():
         said = f"read in {a['read']:,.0f} s; " if "read" in a else ""
         if "failed" in a:
-            said += f"the fit failed within {a.get('limit_gb', 0)} GB: {a['failed']}"
+            said += f"the fit failed within {a.get('limit_gb', 0)} GB of address space: {a['failed']}"
         elif "timeout" in a:
             said += f"three iterations were not done after {a['timeout']} s (limit {a['limit_gb']} GB)"
         else:
