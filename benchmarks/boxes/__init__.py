@@ -1,1 +1,1 @@
-"""Boxes: accuracy on the open set, planted crowds, flags, speed."""
+"""Boxes: accuracy on the open set, planted crowds, speed."""

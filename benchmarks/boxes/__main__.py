@@ -4,19 +4,20 @@ from __future__ import annotations
 
 import argparse
 import time
-from collections import Counter
 
 import crowdwise as cw
 from crowdwise import simulate
 from crowdwise.simulate.boxes.draw import box_crowd
 from crowdwise.simulate.boxes.scenarios import PlantedBoxes
-from crowdwise.workers.study import study
 
 from .. import DOCS, data_folder
 from ..markdown import figures, write_section
 
 PAGE = DOCS / "boxes.md"
-HEAD = "# Boxes\n\nEvery figure here was printed by the command above its table.\n"
+HEAD = (
+    "# Boxes\n\nEvery figure here was printed by the command above its table. Who is flagged: "
+    "[flags, kind by kind](flags.md).\n"
+)
 METHODS = {
     "box_clusters (default)": cw.BoxClusters(),
     "box_clusters, overlap .5": cw.BoxClusters(overlap=0.5),
@@ -50,24 +51,6 @@ def planted_section() -> str:
     )
 
 
-def flag_section(times: int = 12) -> str:
-    rows = []
-    for name in ("boxes_plain", "boxes_classes", "boxes_random", "boxes_idle", "boxes_whole"):
-        found: Counter[bool] = Counter()
-        of: Counter[bool] = Counter()
-        for seed in range(times):
-            crowd = simulate.scenario(name, tasks=200, workers=40, seed=seed)
-            flags = study(crowd.votes, cw.BoxClusters().fit(crowd.votes)).flags
-            flagged = {flag.worker for flag in flags if flag.name != "unknown"}
-            for worker, kind in zip(crowd.votes.workers, crowd.kind, strict=True):
-                of[kind == "honest"] += 1
-                found[kind == "honest"] += worker in flagged
-        rows.append([name, f"{found[False]} of {of[False]}", f"{found[True]} of {of[True]}"])
-    return f"200 pictures, 40 workers, five looks a picture, {times} crowds each.\n\n" + figures(
-        ["crowd", "planted workers flagged", "honest workers flagged"], rows
-    )
-
-
 def speed_section() -> str:
     rows = []
     for tasks, objects in ((6000, 4.0), (1100, 20.0)):
@@ -84,7 +67,6 @@ def speed_section() -> str:
 SECTIONS = {
     "accuracy": ("Against the truth", accuracy_section),
     "planted": ("Planted crowds", planted_section),
-    "flags": ("Flags", flag_section),
     "speed": ("Speed", speed_section),
 }
 

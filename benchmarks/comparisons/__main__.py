@@ -18,7 +18,10 @@ from ..markdown import figures, write_section
 from .sets import item_truth, kendall, load, mean_tau, pair_truth, spammed
 
 PAGE = DOCS / "comparisons.md"
-HEAD = "# Comparisons: A or B\n\nEvery figure here was printed by the command above its table.\n"
+HEAD = (
+    "# Comparisons: A or B\n\nEvery figure here was printed by the command above its table. Who is flagged: "
+    "[flags, kind by kind](flags.md).\n"
+)
 METHODS = cw.methods("comparisons")
 
 
@@ -74,45 +77,6 @@ def planted_section(seeds: int = 20) -> str:
     return f"400 pairs of 50 items, 30 workers, five answers a pair; {seeds} draws.\n\n{figures(header, rows)}"
 
 
-def flag_section(seeds: int = 60) -> str:
-    """Who is flagged in planted crowds."""
-    rows = []
-    for label, shares in (("honest only", {}), ("20 % random, 10 % reversed, 10 % one-sided", None)):
-        hits: dict[str, list[int]] = {}
-        honest = accused = 0
-        for seed in range(seeds):
-            told = {"random": 0.2, "reversed": 0.1, "constant": 0.1} if shares is None else shares
-            found, planted = flagged(seed, told)
-            honest += sum(kind == "honest" for kind in planted.values())
-            accused += sum(planted[worker] == "honest" for worker in found)
-            for worker, kind in planted.items():
-                if kind != "honest":
-                    hits.setdefault(kind, []).append(worker in found)
-        cells = [
-            f"{sum(hits[kind])}/{len(hits[kind])}" if kind in hits else "–"
-            for kind in ("random", "reversed", "constant")
-        ]
-        rows.append([label, *cells, f"{accused}/{honest}"])
-        print(*rows[-1], flush=True)
-    return (
-        "300 pairs, 30 workers, eight answers a pair (80 a worker), slopes spread by 0.4; flagged / planted, and "
-        "honest workers with any flag.\n\n"
-        + figures(["crowd", "random", "reversed", "one-sided", "honest accused"], rows)
-    )
-
-
-def flagged(seed: int, shares: dict[str, float]) -> tuple[set[str], dict[str, str]]:
-    """Flagged workers, and what each was planted as."""
-    from crowdwise.simulate.comparisons.draw import comparison_crowd
-    from crowdwise.simulate.comparisons.scenarios import PlantedComparisons
-    from crowdwise.workers.comparisons.study import flag_comparisons
-
-    crowd = PlantedComparisons(comparison_crowd(300, 30, per_task=8, slope=0.4, **shares, seed=seed))
-    found = flag_comparisons(crowd.votes, cw.Tournament().fit(crowd.votes))
-    planted = dict(zip(crowd.votes.workers.to_list(), crowd.kind, strict=True))
-    return {flag.worker for flag in found if flag.name != "unknown"}, planted
-
-
 def large(ties: bool, n: int = 1_000_000, k: int = 10_000, m: int = 10_000) -> PairRows:
     """Answers of a large crowd, a fifth of whom toss a coin."""
     rng = np.random.default_rng(0)
@@ -145,7 +109,6 @@ def speed_section() -> str:
 SECTIONS = {
     "accuracy": ("Against the truth", accuracy_section),
     "planted": ("Planted crowds", planted_section),
-    "flags": ("Flags", flag_section),
     "speed": ("Speed", speed_section),
 }
 

@@ -95,12 +95,17 @@ def _true_masks() -> Any:
     return np.stack([fill(truth.of_row(row), x, y) for row in range(len(crowd.truth))])
 
 
+def overlaps(said: Any) -> Any:
+    """IoU with the truth, picture by picture."""
+    true = _true_masks()
+    both, either = (said & true).sum(axis=(1, 2)), (said | true).sum(axis=(1, 2))
+    return both / np.maximum(either, 1)
+
+
 def score(job: Job, said: Any) -> float:
     """Of a mapping from task or item to what is said, or of masks task by task."""
     if job.name.startswith("masks"):
-        true = _true_masks()
-        both, either = (said & true).sum(axis=(1, 2)), (said | true).sum(axis=(1, 2))
-        return float(np.mean(both / np.maximum(either, 1)))
+        return float(overlaps(said).mean())
     if job.name.startswith("pairs"):
         items = [item for item in job.truth["item"].to_list() if item in said]
         true = dict(job.truth.iter_rows())

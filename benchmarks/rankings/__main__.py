@@ -3,21 +3,21 @@
 from __future__ import annotations
 
 import argparse
-from collections import Counter
 
 import numpy as np
 
 import crowdwise as cw
-from crowdwise.simulate.rankings.draw import ranking_crowd
-from crowdwise.simulate.rankings.scenarios import RANKING_SCENARIOS, PlantedRankings
-from crowdwise.workers.rankings.study import flag_rankings
+from crowdwise.simulate.rankings.scenarios import RANKING_SCENARIOS
 
 from .. import DOCS
 from ..markdown import figures, write_section
 from .sets import few_voters, load, truth
 
 PAGE = DOCS / "rankings.md"
-HEAD = "# Rankings\n\nEvery figure here was printed by the command above its table.\n"
+HEAD = (
+    "# Rankings\n\nEvery figure here was printed by the command above its table. Who is flagged: "
+    "[flags, kind by kind](flags.md).\n"
+)
 METHODS = cw.methods("rankings")
 
 
@@ -55,42 +55,9 @@ def planted_section(seeds: int = 10) -> str:
     return f"{about}\n\n{figures(['scenario', *METHODS], rows)}"
 
 
-def flag_section(seeds: int = 60) -> str:
-    """Who is flagged in planted crowds."""
-    rows = []
-    for label, shares in (("honest only", {}), ("30 % random, 10 % reversed", {"random": 0.3, "reversed": 0.1})):
-        found: Counter[str] = Counter()
-        for seed in range(seeds):
-            found.update(flagged(seed, shares))
-        cells = [f"{found[f'{k} hit']}/{found[k]}" if found[k] else "–" for k in ("random", "reversed")]
-        rows.append([label, *cells, f"{found['accused']}/{found['honest']}"])
-        print(*rows[-1], flush=True)
-    about = (
-        "20 or 60 lists of 4, 6 or 10 items, 4 or 8 rankings a list, 12 or 25 workers; flagged / planted, and honest "
-    )
-    return f"{about}workers with any flag.\n\n{figures(['crowd', 'random', 'reversed', 'honest accused'], rows)}"
-
-
-def flagged(seed: int, shares: dict[str, float]) -> Counter[str]:
-    """Counts of workers by what they were planted as, of hits, and of honest workers accused."""
-    rng = np.random.default_rng(seed)
-    tasks, workers, each, items = (int(rng.choice(c)) for c in ([20, 60], [12, 25], [4, 8], [4, 6, 10]))
-    drawn = ranking_crowd(tasks, workers, per_task=each, items=items, heat=0.4, **shares, seed=seed)
-    crowd = PlantedRankings(drawn)
-    flags = flag_rankings(crowd.votes, cw.Podium().fit(crowd.votes))
-    names = {flag.worker: flag.name for flag in flags if flag.name != "unknown"}
-    out: Counter[str] = Counter()
-    for worker, kind in zip(crowd.votes.workers.to_list(), crowd.kind, strict=True):
-        out[kind] += 1
-        out["accused"] += kind == "honest" and worker in names
-        out[f"{kind} hit"] += names.get(worker) == kind
-    return out
-
-
 SECTIONS = {
     "accuracy": ("Against the truth", accuracy_section),
     "planted": ("Planted crowds", planted_section),
-    "flags": ("Flags", flag_section),
 }
 
 

@@ -1,1 +1,1 @@
-"""Same or different: the open set, planted crowds, flags."""
+"""Same or different: the open set, planted crowds."""

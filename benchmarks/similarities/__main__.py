@@ -3,22 +3,22 @@
 from __future__ import annotations
 
 import argparse
-from collections import Counter
 
 import numpy as np
 
 import crowdwise as cw
-from crowdwise import simulate
 from crowdwise.maths.similarities.agreement import mutual_information
 from crowdwise.simulate.similarities.draw import SameCrowd
 from crowdwise.simulate.similarities.scenarios import PlantedSimilarities
-from crowdwise.workers.study import study
 
 from .. import DOCS, data_folder
 from ..markdown import figures, write_section
 
 PAGE = DOCS / "similarities.md"
-HEAD = "# Same or different\n\nEvery figure here was printed by the command above its table.\n"
+HEAD = (
+    "# Same or different\n\nEvery figure here was printed by the command above its table. Who is flagged: "
+    "[flags, kind by kind](flags.md).\n"
+)
 METHODS = ("clusters", "crowd_clusters", "spectral_clusters", "free_logits")
 
 
@@ -68,28 +68,9 @@ def planted_section(times: int = 5) -> str:
     return f"Normalised mutual information, mean of {times} crowds.\n\n" + figures(["crowd", *METHODS[1:]], rows)
 
 
-def flag_section(times: int = 8) -> str:
-    rows = []
-    for name in simulate.SIMILARITY_SCENARIOS:
-        found: Counter[bool] = Counter()
-        of: Counter[bool] = Counter()
-        for seed in range(times):
-            crowd = simulate.scenario(name, tasks=800, workers=40, classes=3, seed=seed)
-            flags = study(crowd.votes, cw.CrowdClusters(k=3).fit(crowd.votes)).flags
-            flagged = {flag.worker for flag in flags if flag.name != "unknown"}
-            for worker, kind in zip(crowd.votes.workers, crowd.kind, strict=True):
-                of[kind == "honest"] += 1
-                found[kind == "honest"] += worker in flagged
-        rows.append([name, f"{found[False]} of {of[False]}", f"{found[True]} of {of[True]}"])
-    return f"800 pairs, 40 workers, five answers a pair, {times} crowds each.\n\n" + figures(
-        ["crowd", "planted workers flagged", "honest workers flagged"], rows
-    )
-
-
 SECTIONS = {
     "accuracy": ("Against the truth", accuracy_section),
     "planted": ("Planted crowds", planted_section),
-    "flags": ("Flags", flag_section),
 }
 
 

@@ -1,1 +1,1 @@
-"""Spans of a text: quality on the open set and in planted crowds, flags, speed."""
+"""Spans of a text: quality on the open set and in planted crowds, speed."""

@@ -13,7 +13,10 @@ from . import planted, shapes, speed
 from .sets import scored
 
 PAGE = DOCS / "spans.md"
-HEAD = "# Spans: which parts of a text\n\nEvery figure here was printed by the command above its table.\n"
+HEAD = (
+    "# Spans: which parts of a text\n\nEvery figure here was printed by the command above its table. Who is flagged: "
+    "[flags, kind by kind](flags.md).\n"
+)
 KEYS = ("f1", "precision", "recall", "exact_f1", "overlap_f1", "mean_f1")
 
 
@@ -63,14 +66,6 @@ def shapes_section() -> str:
     )
 
 
-def flag_section() -> str:
-    header = ["crowd", "flagged of those who mark anything, nothing or the beginning", "honest workers accused"]
-    return (
-        "200 texts, 30 workers, eight answers a text, ten draws. Honest workers whom somebody copies are not counted "
-        "as accused: copier and source look alike.\n\n" + figures(header, planted.flags())
-    )
-
-
 def speed_section() -> str:
     ours, bare = speed.measure()
     rows = [["a pass of `bsc` (evidence, forward-backward, counts)", f"{ours:.2f}", f"{ours / bare:.2f}"],
@@ -86,7 +81,6 @@ SECTIONS = {
     "accuracy": ("Against the truth", accuracy_section),
     "planted": ("Planted crowds", planted_section),
     "shapes": ("Crowds of many shapes", shapes_section),
-    "flags": ("Flags", flag_section),
     "speed": ("Speed", speed_section),
 }
 

@@ -1,4 +1,4 @@
-"""Planted crowds that mark spans: which method finds them, whether errors fall with answers, and who is flagged."""
+"""Planted crowds that mark spans: which method finds them, and whether errors fall with answers."""
 
 from __future__ import annotations
 
@@ -8,11 +8,9 @@ import numpy as np
 
 import crowdwise as cw
 from crowdwise import simulate
-from crowdwise.workers.study import study
 
 SEEDS = (1, 2, 3)
 SIZE = {"tasks": 200, "workers": 30}
-BAD = ("random", "idle", "constant")
 
 
 def rows(labels: int = 5) -> list[list[str]]:
@@ -36,28 +34,6 @@ def falling() -> list[list[str]]:
         errors = [1 - _scores("span_combined", simulate.scenario("spans_plain", **SIZE, labels=labels, seed=s))[0]
                   for s in SEEDS]  # fmt: skip
         out.append([str(labels), f"{np.mean(errors):.3f}"])
-    return out
-
-
-def flags(draws: int = 10) -> list[list[str]]:
-    """Flagged workers among those planted, and honest ones accused."""
-    out = []
-    for name in simulate.SPAN_SCENARIOS:
-        found = bad = accused = honest = 0
-        for seed in range(draws):
-            crowd = simulate.scenario(name, **SIZE, labels=8, seed=seed)
-            with warnings.catch_warnings():
-                warnings.simplefilter("ignore")
-                look = study(crowd.votes, cw.method("span_combined").fit(crowd.votes))
-            kind = dict(zip(crowd.votes.workers.to_list(), crowd.kind, strict=True))
-            copied = {*filter(None, crowd.copies)}
-            named = {flag.worker for flag in look.flags if flag.name != "unknown"}
-            found += sum(kind[w] in BAD for w in named)
-            bad += sum(k in BAD for k in kind.values())
-            fair = [w for w, k in kind.items() if k == "honest" and w not in copied]
-            accused += sum(w in named for w in fair)
-            honest += len(fair)
-        out.append([name, f"{found}/{bad}", f"{accused}/{honest}"])
     return out
 
 

@@ -49,6 +49,7 @@ def common_pixels(start, first, point, i, j, most, both, either):
         step = max(1.0, np.sqrt(wide[0] * wide[1] / most))
         if max(wide[0], wide[1]) < 4.0:
             step = np.sqrt(wide[0] * wide[1] / most)
+        step = max(step, max(wide[0], wide[1]) / most)
         nx, ny = max(int(np.ceil(wide[0] / step)), 1), max(int(np.ceil(wide[1] / step)), 1)
         one, two = np.zeros(nx + 1, dtype=np.int64), np.zeros(nx + 1, dtype=np.int64)
         for r in range(ny):

@@ -44,6 +44,7 @@ def grid(outlines: Sequence[F8], most: int) -> tuple[F8, F8]:
     step = max(1.0, float(np.sqrt(wide[0] * wide[1] / most)))
     if max(wide) < 4.0:  # shares of the picture, not pixels
         step = float(np.sqrt(wide[0] * wide[1] / most))
+    step = max(step, float(wide.max()) / most)  # something long and thin has no more pixels than others
     n = np.maximum(np.ceil(wide / step).astype(np.int64), 1)
     return low[0] + (np.arange(n[0]) + 0.5) * step, low[1] + (np.arange(n[1]) + 0.5) * step
 

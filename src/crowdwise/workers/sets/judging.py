@@ -11,21 +11,23 @@ from ...aggregate.sets.model import SetJudge
 from ...core.result import Result
 from ...core.votes import Votes
 from ...kinds.sets.answers import Sets
-from ...maths.alike.abilities import by_answers, by_habits, some_rows
+from ...maths.alike.abilities import by_choices, some_rows
 from ...maths.alike.population import chances
 from ..alike.judged import LEAST, Judged
 from ..wording import number
 
-# How far workers lean to naming more or fewer classes, in log odds; cells of a worker that are looked at, at most.
-LEAN, CELLS, FEWEST_ROWS = 0.8, 3000, 30
-# Most classes are rare: chances are kept off 0 and 1 by less than where answers are yes or no.
+# Cells of a worker that are looked at, at most, in so many answers at least.
+CELLS, FEWEST_ROWS = 3000, 30
+# Chances are kept off 0 and 1 by this much: most classes are rare.
 EDGE = 0.002
 # The crowd's rates are kept off 0 and 1 by so many cells.
 HELD = 2.0
 
 
 def sets_judged(votes: Votes[Sets], result: Result) -> Judged:
-    """Every class that was offered is a question; the usual worker has the crowd's hits and false alarms."""
+    """Every class that was offered is a question; the usual worker has the crowd's hits and false alarms. Workers name
+    few classes or many, some too often: that is habit, under which honest ones differ as much as others. What counts
+    is whether they name a class where others say that it holds."""
     said = votes.answers
     k, m = len(said.classes), votes.n_workers
     rows = some_rows(votes.worker, m, max(FEWEST_ROWS, CELLS // max(k, 1)))
@@ -38,16 +40,16 @@ def sets_judged(votes: Votes[Sets], result: Result) -> Judged:
     offered = np.ones(named.shape, dtype=bool)
     if said.menu is not None and said.menus is not None:
         offered = said.menus[said.menu[rows]]
-    rate, hit, alarm = (
+    hit, alarm = (
         ((weight * named).sum(axis=0) + HELD * start) / (weight.sum(axis=0) + HELD)
-        for weight, start in ((offered * 1.0, 0.1), (offered * chance, 0.5), (offered * (1 - chance), 0.05))
+        for weight, start in ((offered * chance, 0.5), (offered * (1 - chance), 0.05))
     )
-    usual = chance * hit + (1 - chance) * alarm
+    usual = np.clip(chance * hit + (1 - chance) * alarm, EDGE, 1 - EDGE)
     at, of = np.nonzero(offered)
-    worker, yes = votes.worker[rows][at].astype(np.int64), named[at, of]
+    odds = (np.log(usual) - np.log1p(-usual))[at, of]
+    loglik = by_choices(votes.worker[rows][at].astype(np.int64), named[at, of], of, odds, m)
     known = np.bincount(votes.worker, minlength=m) >= LEAST
-    loglik = by_answers(worker, yes, usual[at, of], rate[of], m, LEAN, EDGE)
-    found = chances(loglik, by_habits(worker, yes, of, rate, m), known)
+    found = chances(loglik, loglik[:, loglik.shape[1] // 2], known)
     return Judged(found, _words(result), "random")
 
 

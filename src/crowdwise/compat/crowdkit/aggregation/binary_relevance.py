@@ -3,14 +3,16 @@
 from __future__ import annotations
 
 from dataclasses import dataclass, field
+from itertools import compress
 from typing import Any
 
 import numpy as np
 import pandas as pd
 
+from ....maths.kernels import many_fits
 from .base import BaseClassificationAggregator, MissingError
 from .majority_vote import MajorityVote
-from .table import columns_of
+from .table import Table, columns_of, read
 from .utils import clone_aggregator
 
 
@@ -48,15 +50,31 @@ class BinaryRelevance(BaseClassificationAggregator):
         # Names are told apart once, not again for every class.
         rows = rows[["task", "worker"]].astype("category")
         code, classes = pd.factorize(pd.Series(said, dtype=object), sort=True)
-        chosen: dict[Any, list[Any]] = {}
-        for i, name in enumerate(classes):
-            yes = np.zeros(len(rows), dtype=np.int64)
-            yes[at[code == i]] = 1
-            one = self.aggregators_[name] = clone_aggregator(self.base_aggregator)
-            for task, label in one.fit_predict(rows.assign(label=yes)).items():
-                chosen.setdefault(task, []).extend([name] if label else [])
-        self.labels_ = pd.Series(list(chosen.values()), index=pd.Index(list(chosen), name="task"), name="agg_label")
+        yes = np.zeros((len(classes), len(rows)), dtype=np.int64)
+        yes[code, at] = 1
+        shared = self._shared(rows)
+        with many_fits():
+            found = [self._one(name, rows, yes[i], shared) for i, name in enumerate(classes)]
+        tasks = found[0].index
+        member = np.stack([(each if each.index.equals(tasks) else each.reindex(tasks)).to_numpy() for each in found])
+        names = list(classes)
+        chosen = [list(compress(names, row)) for row in member.T.tolist()]
+        self.labels_ = pd.Series(chosen, index=pd.Index(list(tasks), name="task"), name="agg_label")
         return self
+
+    def _shared(self, rows: Any) -> Table | None:
+        """The rows as codes, where every class may be asked of the very same ones."""
+        if not hasattr(self.base_aggregator, "fit_table") or rows.isna().to_numpy().any():
+            return None
+        table = read(rows.assign(label=0))
+        return table if len(table.votes) == len(rows) and table.one_each else None
+
+    def _one(self, name: Any, rows: Any, yes: Any, shared: Table | None) -> Any:
+        """Labels 0 and 1 by task, of one class."""
+        one = self.aggregators_[name] = clone_aggregator(self.base_aggregator)
+        if shared is None or bool(yes.all()):
+            return one.fit_predict(rows.assign(label=yes))
+        return one.fit_table(shared.relabelled(yes)).labels_
 
     def fit_predict(self, data: Any) -> Any:
         """labels_ of the data."""

@@ -19,6 +19,7 @@ from .table import F8, Table, read
 
 # What crowd-kit floors probabilities at.
 EPS = 1e-10
+FRAMES = ("probas_", "priors_", "errors_")
 
 
 @dataclass(eq=False)
@@ -46,11 +47,15 @@ class DawidSkene(BaseClassificationAggregator):
     priors_: Any = field(init=False, repr=False)
     errors_: Any = field(init=False, repr=False)
     loss_history_: list[float] = field(init=False, repr=False)
+    _found: tuple[Table, F8, F8, F8] = field(init=False, repr=False)
 
     def fit(self, data: Any, true_labels: Any = None, initial_error: Any = None) -> DawidSkene:
         """`true_labels` (Series by task) stay put, of several of one task the last; `initial_error[(worker, label),
         true]` as its strategy says."""
-        table = read(data)
+        return self.fit_table(read(data), true_labels, initial_error)
+
+    def fit_table(self, table: Table, true_labels: Any = None, initial_error: Any = None) -> DawidSkene:
+        """The same of a frame that has been read."""
         if not len(table.votes):
             self._nothing()
             return self
@@ -105,19 +110,28 @@ class DawidSkene(BaseClassificationAggregator):
             last = loss
         if self.loss_history_:
             posterior = space.memory.take()
-        self._keep(table, posterior, prior, theta)
+        self.labels_ = table.labels(posterior.argmax(axis=1), table.first["task"])
+        self._found = table, posterior, prior, theta
+        for name in FRAMES:
+            self.__dict__.pop(name, None)
 
-    def _keep(self, table: Table, posterior: F8, prior: F8, theta: F8) -> None:
-        tasks, names = table.first["task"], table.classes
-        k = len(table.classes)
-        worker, label = np.divmod(table.cells, k)
-        index = pd.MultiIndex.from_arrays(
-            [table.workers.take(worker), table.classes.take(label)], names=["worker", "label"]
-        )
-        self.probas_ = table.by_task(posterior, tasks, None, "label")
-        self.priors_ = pd.Series(prior, index=names, name="prior")
-        self.errors_ = pd.DataFrame(theta[worker, label], index=index, columns=names.rename(None))
-        self.labels_ = table.labels(posterior.argmax(axis=1), tasks)
+    def __getattr__(self, name: str) -> Any:
+        """The larger tables are made when they are asked for: who wants labels waits for no frame."""
+        if name not in FRAMES or "_found" not in self.__dict__:
+            raise AttributeError(f"{type(self).__name__!r} object has no attribute {name!r}")
+        table, posterior, prior, theta = self._found
+        names = table.classes
+        if name == "probas_":
+            made: Any = table.by_task(posterior, table.first["task"], None, "label")
+        elif name == "priors_":
+            made = pd.Series(prior, index=names, name="prior")
+        else:
+            worker, label = np.divmod(table.cells, len(names))
+            index = pd.MultiIndex.from_arrays([table.workers.take(worker), names.take(label)],
+                                              names=["worker", "label"])  # fmt: skip
+            made = pd.DataFrame(theta[worker, label], index=index, columns=names.rename(None))
+        setattr(self, name, made)
+        return made
 
     def _nothing(self) -> None:
         self.probas_, self.errors_ = pd.DataFrame(), pd.DataFrame()
@@ -139,7 +153,10 @@ class OneCoinDawidSkene(DawidSkene):
 
     def fit(self, data: Any) -> OneCoinDawidSkene:  # type: ignore[override]
         """`data` with task, worker, label."""
-        table = read(data)
+        return self.fit_table(read(data))
+
+    def fit_table(self, table: Table, *_: Any) -> OneCoinDawidSkene:
+        """The same of a frame that has been read."""
         if not len(table.votes):
             self._nothing()
             return self

@@ -62,6 +62,22 @@ class Table:
         cell[self.row] = self.votes.worker.astype(np.int64) * len(self.classes) + self.votes.label
         return np.asarray(pd.unique(cell))
 
+    @cached_property
+    def one_each(self) -> bool:
+        """Whether every worker has one row a task, so that other labels leave the rows where they are."""
+        task, worker = self.votes.task, self.votes.worker
+        return not bool(((np.diff(task) == 0) & (np.diff(worker) == 0)).any())
+
+    def relabelled(self, said: I8) -> Table:
+        """The same rows (`one_each`) with labels 0 and 1, in the order of the rows used; both must occur."""
+        classes = pd.Index([0, 1], name="label")
+        votes = Annotations(
+            self.votes.task, self.votes.worker, said[self.row].astype(np.int32), self.votes.tasks, self.votes.workers,
+            pl.Series("label", [0, 1]), ledger=self.votes.ledger,
+        )  # fmt: skip
+        first = {**self.first, "label": np.array([said[0], 1 - said[0]], dtype=np.int64)}
+        return Table(votes, self.tasks, self.workers, classes, first, self.row)
+
     def codes_of(self, name: str, values: Any) -> I8:
         """Codes of values of a column, -1 for strangers."""
         index = {"task": self.tasks, "worker": self.workers, "label": self.classes}[name]
