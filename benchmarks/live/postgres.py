@@ -17,10 +17,11 @@ BIN = next(iter(sorted(glob.glob("/usr/lib/postgresql/*/bin"), reverse=True)), N
 
 
 class Postgres:
-    """Started when it is made; `fresh()` gives the address of a new database."""
+    """Started when it is made; `fresh()` gives the address of a new database. Without `fsync` a power cut may lose what
+    was committed; without `commit` a crash of the server may too."""
 
-    def __init__(self, fsync=True):
-        self.fsync = fsync
+    def __init__(self, fsync=True, commit=None):
+        self.fsync, self.commit = fsync, fsync if commit is None else commit
         if BIN is None:
             raise SystemExit("PostgreSQL is not installed: apt-get install postgresql")
         self.folder = tempfile.mkdtemp(prefix="cwpg")
@@ -39,7 +40,8 @@ class Postgres:
 
     def start(self):
         settings = f"-p {self.port} -k {self.folder} -c listen_addresses=127.0.0.1 -c max_connections=60"
-        settings += "" if self.fsync else " -c fsync=off -c synchronous_commit=off"
+        settings += "" if self.fsync else " -c fsync=off -c full_page_writes=off"
+        settings += "" if self.commit else " -c synchronous_commit=off"
         self._run("pg_ctl", "-D", f"{self.folder}/data", "-l", f"{self.folder}/log", "-w", "-o", settings, "start")
 
     def stop(self, how="fast"):

@@ -3,18 +3,24 @@
 ```python    runs in one namespace per page
 ```console   `$ ` lines run in a shell, the lines below must match stdout and stderr; `...` matches anything.
              They must exit 0, or as the line itself says: `$ crowdwise show nowhere  # exit 2`
+
+A plain command of ours runs in this process, which spares the start of another one; those of the README, and whatever
+needs a shell, run in one.
 """
 
 from __future__ import annotations
 
 import doctest
 import importlib
+import io
 import os
 import pkgutil
 import re
+import shlex
 import shutil
 import subprocess
 import sys
+import warnings
 from pathlib import Path
 
 import pytest
@@ -27,24 +33,65 @@ BLOCK = re.compile(r"^```(python|console)\n(.*?)^```", re.S | re.M)
 
 
 @pytest.mark.parametrize("page", PAGES, ids=lambda p: str(p.relative_to(ROOT)))
-def test_the_code_of_a_page_runs(page, tmp_path, monkeypatch):
+def test_the_code_of_a_page_runs(page, tmp_path, monkeypatch, crowdwise_cli):
     monkeypatch.chdir(tmp_path)
+    monkeypatch.setenv("COLUMNS", "80")
+    monkeypatch.setattr(sys, "stdin", io.StringIO())
+    here = None if page.name == "README.md" else crowdwise_cli
     namespace: dict = {}
     for kind, code in BLOCK.findall(page.read_text(encoding="utf-8")):
         if kind == "python":
             exec(compile(code, page.name, "exec"), namespace)
         else:
-            _run_console(code, tmp_path)
+            _run_console(code, tmp_path, here)
 
 
-def _run_console(block: str, folder: Path) -> None:
-    env = {**os.environ, "PATH": f"{Path(sys.executable).parent}{os.pathsep}{os.environ['PATH']}", "COLUMNS": "80"}
+def _run_console(block: str, folder: Path, here) -> None:
+    env = {**os.environ, "PATH": f"{Path(sys.executable).parent}{os.pathsep}{os.environ['PATH']}"}
     for command, shown in re.findall(r"^\$ (.*)\n((?:(?!\$ ).*\n)*)", block, re.M):
-        ran = subprocess.run(command, shell=True, cwd=folder, env=env, capture_output=True, text=True, timeout=120)
+        plain = None if here is None else _plain(command, folder)
+        if plain is None:
+            ran = subprocess.run(command, shell=True, cwd=folder, env=env, capture_output=True, text=True, timeout=120)
+            code, out, err = ran.returncode, ran.stdout, ran.stderr
+        else:
+            words, into = plain
+            with warnings.catch_warnings():
+                warnings.simplefilter("default")  # as in a process of its own
+                for quiet in (DeprecationWarning, PendingDeprecationWarning, ImportWarning, ResourceWarning):
+                    warnings.simplefilter("ignore", quiet)
+                code, out, err = here(*words)
+            if into:
+                (folder / into).write_text(out)
+                out = ""
         says = re.search(r"# exit (\d+)$", command)
-        assert ran.returncode == (int(says[1]) if says else 0), f"{command}: {ran.stderr}"
+        assert code == (int(says[1]) if says else 0), f"{command}: {err}"
         if shown.strip():
-            _match(command, shown, ran.stderr + ran.stdout, ran.stdout + ran.stderr)
+            _match(command, shown, err + out, out + err)
+
+
+def _plain(command: str, folder: Path) -> tuple[list[str], str] | None:
+    """The arguments of a command of ours, and the file it is written to; None where it needs a shell for more than
+    that and for $(cat FILE)."""
+    command = re.sub(r"\$\(cat ([\w.]+)\)", lambda name: (folder / name[1]).read_text().strip(), command)
+    command, _, into = command.partition("  # ")[0].partition(" > ")
+    left = re.sub(r"'[^']*'|\"[^\"$`]*\"", "", command)  # what quotes do not keep from the shell
+    if not command.startswith("crowdwise ") or re.search(r"[|&;<>()$`*?\[~#\\]", left) or re.search(r"[^\w.]", into):
+        return None
+    return shlex.split(command)[1:], into
+
+
+def test_what_needs_a_shell_gets_one(tmp_path):
+    (tmp_path / "t").write_text("secret\n")
+    assert _plain("crowdwise show \"a run\" --x '*.csv'  # exit 2", tmp_path) == (["show", "a run", "--x", "*.csv"], "")
+    assert _plain("crowdwise judge --token $(cat t) > out.txt", tmp_path) == (["judge", "--token", "secret"], "out.txt")
+    for command in (
+        "crowdwise show *.csv",
+        "crowdwise show > a 2>&1 &",
+        "crowdwise show | head",
+        "ls",
+        "A=1 crowdwise x",
+    ):
+        assert _plain(command, tmp_path) is None
 
 
 def _match(command: str, shown: str, *outputs: str) -> None:

@@ -19,7 +19,7 @@ from crowdwise.server.project import Project, create, load_tasks
 def postgres():
     if BIN is None:
         pytest.skip("PostgreSQL is not installed: apt-get install postgresql")
-    found = Postgres()
+    found = Postgres(fsync=False, commit=True)  # processes are killed here, the power is not cut
     yield found
     found.close()
 
