@@ -6,11 +6,22 @@ import time
 
 import numpy as np
 import pytest
-from benchmarks.comparisons.__main__ import flagged, large
+from benchmarks.comparisons.__main__ import large
 from scipy.stats import kendalltau
 
 import crowdwise as cw
 from crowdwise.maths.comparisons.rows import PairRows
+from crowdwise.simulate.comparisons.draw import comparison_crowd
+from crowdwise.simulate.comparisons.scenarios import PlantedComparisons
+from crowdwise.workers.comparisons.study import flag_comparisons
+
+
+def flagged(seed, shares):
+    """Flagged workers, and what each was planted as."""
+    crowd = PlantedComparisons(comparison_crowd(300, 30, per_task=8, slope=0.4, **shares, seed=seed))
+    found = flag_comparisons(crowd.votes, cw.Tournament().fit(crowd.votes))
+    planted = dict(zip(crowd.votes.workers.to_list(), crowd.kind, strict=True))
+    return {flag.worker for flag in found if flag.name != "unknown"}, planted
 
 
 def mixture(seed, n=3000, k=30, m=10):

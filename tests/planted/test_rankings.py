@@ -5,9 +5,26 @@ from __future__ import annotations
 from collections import Counter
 
 import numpy as np
-from benchmarks.rankings.__main__ import flagged
 
 import crowdwise as cw
+from crowdwise.simulate.rankings.draw import ranking_crowd
+from crowdwise.simulate.rankings.scenarios import PlantedRankings
+from crowdwise.workers.rankings.study import flag_rankings
+
+
+def flagged(seed, shares):
+    """Counts of workers by what they were planted as, of hits, and of honest workers accused."""
+    rng = np.random.default_rng(seed)
+    tasks, workers, each, items = (int(rng.choice(c)) for c in ([20, 60], [12, 25], [4, 8], [4, 6, 10]))
+    crowd = PlantedRankings(ranking_crowd(tasks, workers, per_task=each, items=items, heat=0.4, **shares, seed=seed))
+    flags = flag_rankings(crowd.votes, cw.Podium().fit(crowd.votes))
+    names = {flag.worker: flag.name for flag in flags if flag.name != "unknown"}
+    out = Counter()
+    for worker, kind in zip(crowd.votes.workers.to_list(), crowd.kind, strict=True):
+        out[kind] += 1
+        out["accused"] += kind == "honest" and worker in names
+        out[f"{kind} hit"] += names.get(worker) == kind
+    return out
 
 
 def test_a_crowd_with_shufflers_and_reversed_workers():
