@@ -28,6 +28,8 @@ from .restart import CLASSES, TASKS, WORKERS, filled, truth_of
 from .targets import Bare, Crowdwise
 
 EVENTS, N, WARM, ROUNDS = 500_000, 400, 20, 100
+# A label that leads by less is a near tie.
+NEAR = 0.05
 AFTER = (
     "Held to ten times the bare route's latency, and to equal labels on 99.5 % of the tasks. One client sends one "
     "request after the other; ours is two of them, the answer and `GET /tasks/ID`, which shows the new posterior. The "
@@ -137,10 +139,11 @@ def verdict(far):
     """Whether the labels are equal enough, and if not, which ones are not."""
     if far["refit"] >= 0.995:
         return ""
+    near = "They are near ties: half" if far["refit_lead"] < NEAR else "Half"
     return (
-        f" The labels miss their bar by {0.995 - far['refit']:.2%}. Those that differ are near ties: half of them lead by "
-        f"less than {far['refit_lead']:.3f} in the refit. A tenth more answers moves the method's own fit as well: it "
-        f"changes {1 - far['refit_untouched']:.2%} of the labels of tasks that had no new answer."
+        f" The labels miss their bar by {0.995 - far['refit']:.2%}. {near} of those that differ lead by less than "
+        f"{far['refit_lead']:.3f} in the refit. A tenth more answers moves the method's own fit as well: it changes "
+        f"{1 - far['refit_untouched']:.2%} of the labels of tasks that had no new answer."
     )
 
 
