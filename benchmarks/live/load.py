@@ -186,7 +186,7 @@ def section(found: dict[str, Any]) -> str:
 
 
 def verdict(found: dict[str, Any]) -> str:
-    """How it stands against the bars: five times the bare route, ahead of the others in every figure, flat memory."""
+    """How it stands against the bars: five times the bare route, ahead of the others, flat memory."""
     if "ours" not in found or "bare" not in found:
         return ""
     ours, bare = found["ours"], found["bare"]
@@ -202,11 +202,11 @@ def verdict(found: dict[str, Any]) -> str:
             ahead = ours["per_second"] > it["per_second"] and all(
                 it[p] is None or ours[p] < it[p] for p in ("p50", "p95", "p99")
             )
-            out += f"It is {'ahead' if ahead else 'not ahead'} of {it['name']} in every figure. "
+            out += f"It is {'ahead' if ahead else 'not ahead'} of {it['name']} in labels/s and in all times. "
     grown = ours["memory_late"] / ours["memory_half"] - 1
     each = (ours["memory_late"] - ours["memory_half"]) * 1e6 / max(ours["labels"] * 0.45, 1)
     out += f"Memory from the middle of the time to its end: {grown:+.1%}, {each:,.0f} bytes a label"
-    return f"{out}; {kept_of_an_answer()} of them are the answer itself in the model's tables. It is {flat(grown)}."
+    return f"{out}; the answer itself takes {kept_of_an_answer()} bytes in the model's tables. It is {flat(grown)}."
 
 
 def per_label(each: dict[str, Any]) -> float:
