@@ -12,7 +12,7 @@ import pytest
 
 import crowdwise as cw
 from crowdwise.aggregate import registry
-from crowdwise.aggregate.ensemble.foretold import Without
+from crowdwise.aggregate.ensemble.kept_back import Without
 from crowdwise.aggregate.gold import as_gold
 from crowdwise.aggregate.parts import fit_parts
 from crowdwise.engine.drivers import InProcess, Threads

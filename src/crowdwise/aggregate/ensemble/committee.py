@@ -43,7 +43,7 @@ from ..base import Aggregator, Learnt, Run, Solution, Spread, SpreadAggregator
 from ..cost import too_thin, worthwhile
 from ..gold import Gold
 from ..learnt import Whole
-from .foretold import foretold
+from .kept_back import predicted
 from .pool import Pool, expectation, leaning
 
 F8 = npt.NDArray[np.float64]
@@ -158,7 +158,7 @@ class Committee(SpreadAggregator):
     def _scores(self, seated: list[str], data: Spread, run: Run) -> tuple[F8, float]:
         """Mean log-likelihood of the held-out labels by each member, and how many there are."""
         if data.whole is None:
-            told = [foretold(partial(learn_of, m, self.seed, run=run), data, self.seed) for m in seated]
+            told = [predicted(partial(learn_of, m, self.seed, run=run), data, self.seed) for m in seated]
             return np.array([score for score, _ in told]), told[0][1]
         votes, gold = data.whole
         if not splits(votes, enough=1):

@@ -1,4 +1,4 @@
-"""How well methods foretell labels that were kept from them, where votes are in parts.
+"""How well methods predict labels that were kept from them, where votes are in parts.
 
 The folds are those of `engine/selection.py`, dealt out in each part for itself: a task's labels are all in one part, so
 a fold takes as few labels as can be from any task here too. Which fold is held out follows from the parts alone, never
@@ -47,7 +47,7 @@ class Without:
         return part.take(kept), part.take(out)
 
 
-def foretold(learn: Callable[[Spread], Learnt], data: Spread, seed: int) -> tuple[float, float]:
+def predicted(learn: Callable[[Spread], Learnt], data: Spread, seed: int) -> tuple[float, float]:
     """Mean log-likelihood of the held-out labels under what a method learns from the others, and their weight."""
     change = Without(seed)
     kept = data.through(change)
