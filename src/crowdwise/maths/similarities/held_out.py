@@ -43,11 +43,12 @@ def held_out(pairs: Pairs, find: Finder, parts: Sequence[I8]) -> F8:
 
 
 def loglik(seen: Pairs, new: Pairs, cluster: I8) -> F8:
-    """Log-likelihood of each new row, by the rates of "same" within and between clusters in the rows seen."""
+    """Log-likelihood of each new row, by the rates of "same" within and between clusters in the rows seen. Within it is
+    one half at least: where most say "different", one cluster of all is no better a reading than none."""
     inside, there = (cluster[each.left] == cluster[each.right] for each in (seen, new))
     said = seen.weight * seen.same
     rate = [(float(said[mask].sum()) + 1) / (float(seen.weight[mask].sum()) + 2) for mask in (~inside, inside)]
-    p = np.where(there, rate[1], rate[0])
+    p = np.where(there, max(rate[1], 0.5), rate[0])
     return np.asarray(np.log(np.where(new.same > 0.5, p, 1 - p)))
 
 

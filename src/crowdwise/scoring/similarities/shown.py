@@ -59,7 +59,8 @@ def sentences(votes: Votes[Similarities], result: Result) -> list[str]:
     sizes = np.sort(np.bincount(own.cluster, minlength=1))[::-1]
     shown = ", ".join(f"{size:,}" for size in sizes[sizes > 0][:8])
     how = "given" if result.params.get("k") is not None else "chosen by answers held out"
-    out = [f"{len(own.items):,} items in {own.n_clusters} clusters ({how}) of {shown}"]
+    noun = "cluster" if own.n_clusters == 1 else "clusters"
+    out = [f"{len(own.items):,} items in {own.n_clusters} {noun} ({how}) of {shown}"]
     if "taken" in result.extra:
         what = result.extra
         out.append(f"the method taken is {what['taken']}; {what['beside']} beside it has an adjusted Rand index of "
