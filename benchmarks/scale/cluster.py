@@ -240,7 +240,7 @@ included. The bar is {verdict["least"]} by the least and {verdict["mean"]} by th
 Jobs are dealt out to the workers in turn, and sums come from them directly. Left to its own scheduling, Dask gives all
 jobs of a later pass to the worker that has the parameters, since it takes the tables for small: then one works and the
 other waits. Its own setting of malloc has every table's memory cleared by the system again for each part. With both
-mended, what is left is the way of the tables between processes, and that a pass waits for the later of two workers.
+corrected, what is left is the way of the tables between processes, and that a pass waits for the later of two workers.
 
 ## The same bits
 A digest of all confusion matrices and the trace. {told} of the same labels have the same bits: with one, two and three
