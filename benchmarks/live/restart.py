@@ -41,8 +41,16 @@ def truth_of(seed=0):
     return np.random.default_rng([seed, 1]).integers(4, size=TASKS)
 
 
+def said_by(rng, task, worker, seed=0):
+    """What workers say of tasks: 85 of 100 know the class with a chance from Beta(6, 3) and guess otherwise, the others
+    always guess."""
+    of = np.random.default_rng([seed, 2])
+    knows = np.where(of.random(WORKERS) < 0.85, of.beta(6, 3, WORKERS), 0.0)
+    return np.where(rng.random(len(task)) < knows[worker], truth_of(seed)[task], rng.integers(4, size=len(task)))
+
+
 def filled(folder, n_events, seed=0):
-    """A project with so many events: answers of workers who are right in 7 of 10. The log is written as the desk would
+    """A project with so many events, almost all of them answers. The log is written as the desk would
     write it, in one transaction, and the state is put together from the same rows: both in a minute, not in an hour."""
     create(folder, Config("Which?", classes=CLASSES, cap=50, target=1.0, explore=0.0))
     rng = np.random.default_rng(seed)
@@ -53,7 +61,7 @@ def filled(folder, n_events, seed=0):
         n = n_events - live.last
         pair = rng.choice(TASKS * WORKERS, size=n, replace=False)
         task, worker = pair // WORKERS, pair % WORKERS
-        said = np.where(rng.random(n) < 0.7, truth_of(seed)[task], rng.integers(4, size=n))
+        said = said_by(rng, task, worker, seed)
         with project.database.writer.begin() as connection:
             for at in range(0, n, 50_000):
                 part = slice(at, at + 50_000)

@@ -22,7 +22,7 @@ F8 = npt.NDArray[np.float64]
 # What a fit believed when the event was written; found in the database, or worked out again.
 Settled = Callable[[Event], Any]
 # Answers until the first fit, and the growth that asks for another.
-FIRST, GROWTH = 20, 0.1
+FIRST, GROWTH = 20, 0.05
 
 
 class Live:
