@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass, field
-from typing import Any, Literal
+from typing import Any, Literal, Self
 
 import numpy as np
 import numpy.typing as npt
@@ -52,10 +52,10 @@ class DawidSkene(BaseClassificationAggregator):
     def fit(self, data: Any, true_labels: Any = None, initial_error: Any = None) -> DawidSkene:
         """`true_labels` (Series by task) stay put, of several of one task the last; `initial_error[(worker, label),
         true]` as its strategy says."""
-        return self.fit_table(read(data), true_labels, initial_error)
+        return self.fit_table(read(data), true_labels, initial_error)._whole()
 
-    def fit_table(self, table: Table, true_labels: Any = None, initial_error: Any = None) -> DawidSkene:
-        """The same of a frame that has been read."""
+    def fit_table(self, table: Table, true_labels: Any = None, initial_error: Any = None) -> Self:
+        """The same of a frame that has been read; the larger tables are made when they are asked for."""
         if not len(table.votes):
             self._nothing()
             return self
@@ -116,7 +116,7 @@ class DawidSkene(BaseClassificationAggregator):
             self.__dict__.pop(name, None)
 
     def __getattr__(self, name: str) -> Any:
-        """The larger tables are made when they are asked for: who wants labels waits for no frame."""
+        """Who fits many tables and wants their labels waits for no frame."""
         if name not in FRAMES or "_found" not in self.__dict__:
             raise AttributeError(f"{type(self).__name__!r} object has no attribute {name!r}")
         table, posterior, prior, theta = self._found
@@ -132,6 +132,11 @@ class DawidSkene(BaseClassificationAggregator):
             made = pd.DataFrame(theta[worker, label], index=index, columns=names.rename(None))
         setattr(self, name, made)
         return made
+
+    def _whole(self) -> Self:
+        for name in FRAMES:
+            getattr(self, name)
+        return self
 
     def _nothing(self) -> None:
         self.probas_, self.errors_ = pd.DataFrame(), pd.DataFrame()
@@ -153,9 +158,9 @@ class OneCoinDawidSkene(DawidSkene):
 
     def fit(self, data: Any) -> OneCoinDawidSkene:  # type: ignore[override]
         """`data` with task, worker, label."""
-        return self.fit_table(read(data))
+        return self.fit_table(read(data))._whole()
 
-    def fit_table(self, table: Table, *_: Any) -> OneCoinDawidSkene:
+    def fit_table(self, table: Table, *_: Any) -> Self:
         """The same of a frame that has been read."""
         if not len(table.votes):
             self._nothing()

@@ -22,6 +22,9 @@ export function remember(home, worker, tasks, today) {
 
 async function write(home, body, pictures) {
   const cache = await caches.open(PREFIX + home);
+  // A reload in the middle of writing may take the entry with it: then the one before is there.
+  const before = await cache.match(`${home}/next`);
+  if (before) await cache.put(`${home}/next?before`, before);
   await cache.put(`${home}/next`, new Response(body, { headers: { "Content-Type": "application/json" } }));
   const here = (await cache.keys()).map((request) => new URL(request.url).pathname).filter((path) => path.startsWith("/media/"));
   await Promise.all(here.filter((path) => !pictures.has(path)).map((path) => cache.delete(path)));

@@ -60,7 +60,8 @@ async function orKept(request, path) {
     if (gone(answer)) await caches.delete(KEPT);
     return answer;
   } catch {
-    return (await caches.match(path, { cacheName: KEPT })) || Response.error();
+    const kept = (address) => caches.match(address, { cacheName: KEPT });
+    return (await kept(path)) || (await kept(`${path}?before`)) || Response.error();
   }
 }
 
