@@ -10,11 +10,21 @@ from .site import texts
 from .test_annotate import HERE, READ, answer, sent, shown
 
 
+def until(page, script, given=None):
+    """Until an async function is true of the page (`wait_for_function` takes the promise itself for an answer)."""
+    for _ in range(300):
+        if page.evaluate(script, given):
+            return
+        page.wait_for_timeout(50)
+    raise AssertionError(f"never came: {script}")
+
+
 def ready(page):
     """The service worker has the page and the tasks in hand."""
-    page.wait_for_function(
-        """async () => navigator.serviceWorker.controller && await caches.match(location.pathname)
-        && await caches.match(location.pathname + "/next")"""
+    until(
+        page,
+        """async () => navigator.serviceWorker.controller && Boolean(await caches.match(location.pathname))
+        && Boolean(await caches.match(location.pathname + "/next"))""",
     )
 
 
@@ -33,11 +43,12 @@ def test_a_reload_without_a_connection(site, come):
     ready(page)
     done = [answer(page, lambda: page.keyboard.press("1"))]
     sent(page)
-    page.wait_for_function(
+    until(
+        page,
         """async (gone) => { const kept = await caches.match(location.pathname + "/next");
         const tasks = kept ? (await kept.json()).tasks : [];
         return tasks.length >= 3 && tasks.every((task) => task.id !== gone); }""",
-        arg=done[0],
+        done[0],
     )
     here.line.cut()
     done.append(answer(page, lambda: page.keyboard.press("2")))
@@ -103,7 +114,7 @@ def test_whom_the_server_does_not_know_any_more(site, come, how):
         page.wait_for_timeout(READ)
         page.keyboard.press("1")
         page.get_by_text("You are logged out.").wait_for()
-    page.wait_for_function("async () => !(await caches.keys()).some((name) => name.startsWith('crowdwise-kept:'))")
+    until(page, "async () => !(await caches.keys()).some((name) => name.startsWith('crowdwise-kept:'))")
 
 
 def test_the_worker_knows_its_files_and_its_place():

@@ -61,7 +61,7 @@ function advance() {
 function keep() {
   const held = [current(), ...queue].filter(Boolean).map(idOf).filter((id) => markup.has(id));
   for (const id of markup.keys()) if (!held.includes(id) && !past.some((task) => idOf(task) === id)) markup.delete(id);
-  remember(home, worker, held.map((id) => ({ id, html: markup.get(id) })), today);
+  remember(worker, held.map((id) => ({ id, html: markup.get(id) })), today - unsent());
 }
 
 function nothing() {
@@ -96,7 +96,8 @@ async function fill() {
       if (!kept) keep();
       stopped = found.stopped || null;
       // The server's count is the true one, unless an answer was on its way meanwhile.
-      if (kept || (before === made && !waiting && Number.isFinite(found.progress.today))) count(found.progress.today);
+      if (kept) count(found.progress.today + unsent());
+      else if (before === made && !waiting && Number.isFinite(found.progress.today)) count(found.progress.today);
       if (!current() && !queue.length) wait = stopped && stopped.final ? 0 : 4;
     } else if (answer.status === 401) tell({ blocked: "login", left: box.list().length });
     else {

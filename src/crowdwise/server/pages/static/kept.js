@@ -2,33 +2,42 @@
 // time. offline.js hands it out; whoever leaves, or is not known any more, leaves nothing.
 const PREFIX = "crowdwise-kept:";
 let over = false;
+let keeper = null;
+let latest = null;
 let last = Promise.resolve();
 
 export function offlineToo(home, script) {
-  if (!("serviceWorker" in navigator) || !("caches" in self)) return;
+  const workers = navigator.serviceWorker;
+  if (!workers || !("caches" in self)) return;
   // The page that is open came before its worker: it is fetched once more, so that it is there when it is needed.
-  navigator.serviceWorker.addEventListener("controllerchange", () => {
+  workers.addEventListener("controllerchange", () => {
+    keeper = workers.controller || keeper;
     fetch(home, { headers: { Accept: "text/html" }, credentials: "same-origin", cache: "no-store" }).catch(() => {});
   });
-  navigator.serviceWorker.register(script, { scope: home }).catch(() => { /* then a reload needs the connection */ });
+  workers.register(script, { scope: home }).then(() => workers.ready).then(({ active }) => {
+    keeper = workers.controller || active;
+    hand();
+  }).catch(() => { /* then a reload needs the connection */ });
 }
 
-export function remember(home, worker, tasks, today) {
-  if (over || !("caches" in self)) return;
+export function remember(worker, tasks, today) {
   const body = JSON.stringify({ worker, tasks: tasks.map(({ id, html }) => ({ id, html })), stopped: null, progress: { today } });
   const pictures = new Set(tasks.flatMap(({ html }) => Array.from(html.matchAll(/src="(\/media\/[^"]+)"/g), (found) => found[1])));
-  last = last.then(() => (over ? null : write(home, body, pictures))).catch(() => { /* no room: then without */ });
+  latest = { body, pictures: Array.from(pictures) };
+  hand();
 }
 
-async function write(home, body, pictures) {
-  const cache = await caches.open(PREFIX + home);
-  // A reload in the middle of writing may take the entry with it: then the one before is there.
-  const before = await cache.match(`${home}/next`);
-  if (before) await cache.put(`${home}/next?before`, before);
-  await cache.put(`${home}/next`, new Response(body, { headers: { "Content-Type": "application/json" } }));
-  const here = (await cache.keys()).map((request) => new URL(request.url).pathname).filter((path) => path.startsWith("/media/"));
-  await Promise.all(here.filter((path) => !pictures.has(path)).map((path) => cache.delete(path)));
-  await Promise.all(Array.from(pictures).filter((path) => !here.includes(path)).map((path) => cache.add(path).catch(() => {})));
+// The service worker writes: a page that is loaded again in the middle of writing would take the entry with it.
+function hand() {
+  if (over || !keeper || !latest) return;
+  const way = new MessageChannel();
+  const written = new Promise((done) => {
+    way.port1.onmessage = done;
+    setTimeout(done, 2000);
+  });
+  keeper.postMessage(latest, [way.port2]);
+  latest = null;
+  last = Promise.all([last, written]);
 }
 
 export async function forget() {

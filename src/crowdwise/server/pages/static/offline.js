@@ -30,6 +30,21 @@ self.addEventListener("fetch", (event) => {
   else if (url.pathname.startsWith("/media/")) event.respondWith(orKept(request, url.pathname));
 });
 
+// What the page has in hand, one after the other; the page hears when it is written.
+let writing = Promise.resolve();
+self.addEventListener("message", (event) => {
+  writing = writing.then(() => keep(event.data)).catch(() => { /* no room: then without */ }).then(() => event.ports[0].postMessage(""));
+  event.waitUntil(writing);
+});
+
+async function keep({ body, pictures }) {
+  const cache = await caches.open(KEPT);
+  await cache.put(`${HOME}/next`, new Response(body, { headers: { "Content-Type": "application/json" } }));
+  const here = (await cache.keys()).map((request) => new URL(request.url).pathname).filter((path) => path.startsWith("/media/"));
+  await Promise.all(here.filter((path) => !pictures.includes(path)).map((path) => cache.delete(path)));
+  await Promise.all(pictures.filter((path) => !here.includes(path)).map((path) => cache.add(path).catch(() => {})));
+}
+
 // Another content has another address: what is here is what the server would send.
 async function file(request) {
   return (await caches.match(request, { cacheName: OURS })) || fetch(request);
@@ -60,8 +75,7 @@ async function orKept(request, path) {
     if (gone(answer)) await caches.delete(KEPT);
     return answer;
   } catch {
-    const kept = (address) => caches.match(address, { cacheName: KEPT });
-    return (await kept(path)) || (await kept(`${path}?before`)) || Response.error();
+    return (await caches.match(path, { cacheName: KEPT })) || Response.error();
   }
 }
 
