@@ -30,6 +30,7 @@ HEAD = "# The live server, measured\n\nEvery figure was printed by the command a
 ANNOTATORS, SECONDS = 200, 300.0
 # Rows of one call were taken one after the other on the same machine; and how much memory may grow and be called flat.
 RUN, FLAT = time.time(), 0.05
+FAULTS = (RuntimeError, OSError, TimeoutError, asyncio.IncompleteReadError, KeyError, ValueError)
 
 
 async def annotator(
@@ -38,13 +39,17 @@ async def annotator(
     """From the first task to the end of the time; faults are kept, and the annotator goes on with their task. Whether
     the tasks ran out before the time."""
     dice = random.Random(i)
-    wire, task = await target.first(i)
+    try:
+        wire, task = await target.first(i)
+    except FAULTS as error:  # they never got a task
+        odd.append(f"{type(error).__name__} {error}"[:200])
+        return False
     await ready(until)
     while task is not None and time.monotonic() < until[0]:
         begun = time.monotonic()
         try:
             following = await asyncio.wait_for(target.step(wire, i, task, dice), 60)
-        except (RuntimeError, OSError, TimeoutError, asyncio.IncompleteReadError, KeyError, ValueError) as error:
+        except FAULTS as error:
             odd.append(f"{type(error).__name__} {error}"[:200])
             await wire.close()
             await asyncio.sleep(0.2)
