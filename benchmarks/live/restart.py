@@ -62,18 +62,23 @@ def filled(folder, n_events, seed=0):
         pair = rng.choice(TASKS * WORKERS, size=n, replace=False)
         task, worker = pair // WORKERS, pair % WORKERS
         said = said_by(rng, task, worker, seed)
+        # The desk takes over what it finds in the log: it must have it before, and in its own thread.
+        project.desk.do(lambda _: _known(live, task, worker, said, n_events), write=False, timeout=600)
         with project.database.writer.begin() as connection:
             for at in range(0, n, 50_000):
                 part = slice(at, at + 50_000)
                 rows = zip(task[part].tolist(), worker[part].tolist(), said[part].tolist(), strict=True)
                 connection.execute(sa.insert(t.event), [_row(first + at + i, *row) for i, row in enumerate(rows)])
-        for row in zip(task.tolist(), worker.tolist(), said.tolist(), strict=True):
-            live.session.model.update(*row)
-            live.crowd.workers[row[1]].answers += 1
-        live.session.spent, live.last, live.at = float(n), n_events, AT
-        live.session.board.renew()
         save(take(live, project.uid), folder / "snapshots")
     return n_events
+
+
+def _known(live, task, worker, said, n_events):
+    for row in zip(task.tolist(), worker.tolist(), said.tolist(), strict=True):
+        live.session.model.update(*row)
+        live.crowd.workers[row[1]].answers += 1
+    live.session.spent, live.last, live.at = float(len(task)), n_events, AT
+    live.session.board.renew()
 
 
 def _row(number, task, worker, said):
