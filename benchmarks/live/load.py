@@ -257,7 +257,7 @@ def main() -> None:
             parser.error(f"there is no server {name!r}; there are {', '.join(TARGETS)}")
     kept = json.loads(STORE.read_text()) if STORE.is_file() else {}
     for name in names:
-        kept[name] = found = one(name, asked.annotators, asked.seconds, asked.first)
+        kept[name] = found = one(name, asked.annotators, asked.seconds, asked.first) | {"first": asked.first}
         print(json.dumps(found), flush=True)
         if not asked.trial:
             STORE.parent.mkdir(exist_ok=True)
@@ -267,7 +267,8 @@ def main() -> None:
             PAGE.write_text(HEAD, encoding="utf-8")
         shown = {name: kept[name] for name in TARGETS if name in kept}
         long = max(each["asked"] for each in shown.values())
-        command = f"python -m benchmarks.live.load --seconds {long:g} --first"
+        first = " --first" if all(each.get("first") for each in shown.values()) else ""
+        command = f"python -m benchmarks.live.load --seconds {long:g}{first}"
         write_section(PAGE, "load", "Load", command, section(shown))
 
 

@@ -148,3 +148,9 @@ def test_pictures_that_the_server_keeps(serve):  # noqa: F811
     shown = [each["image_url"]["url"] for each in stub.seen[0]["messages"][-1]["content"][2::2]]
     assert shown == [f"data:image/png;base64,{base64.b64encode(b'one').decode()}", "https://example.org/b.png"]
     assert "a b.png,https://example.org/b.png,tie" in live.admin.export("votes").decode()
+
+
+@pytest.mark.parametrize("items", [None, "abc", 5, ["a"], ["a", "a"], [1, 2]])
+def test_a_task_without_a_list_of_items_has_nothing_to_rank(items):
+    with pytest.raises(NoVerdict, match="two or more different items"):
+        form_of("ranking").of({"items": items})

@@ -22,7 +22,7 @@ kernels: Any = compiled  # numba's functions carry no types
 # Gold tasks with answers from which they set the temperature.
 ENOUGH_GOLD = 20
 # A task in somebody's hand counts as half-answered.
-HALF = 0.5
+HALF = compiled.HALF
 # Workers, the most often right first, whose information decides whether a task is worth another answer.
 _BEST = 32
 _WHY = tuple(REASONS.index(reason) for reason in (SURE, CAP, NOBODY, GOLD))

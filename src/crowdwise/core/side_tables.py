@@ -56,3 +56,9 @@ def column_by(table: SideTable, name: str, vocabulary: pl.Series) -> pl.Series |
     code, known = lookup(table.to_series(0), vocabulary)
     values = table[name].gather(code.tolist()) if table.height else pl.Series(name, [None] * len(vocabulary))
     return values.set(~pl.Series(known), None) if not known.all() else values
+
+
+def as_share(value: Any) -> float | None:
+    """A number between 0 and 1; anything else is missing: no answer is thrown away for an odd confidence."""
+    good = isinstance(value, int | float) and not isinstance(value, bool) and 0 <= value <= 1
+    return float(value) if good else None

@@ -27,7 +27,6 @@ class Shift:
         self.live, self.project, self.connection = live, project, connection
         self.now = max(now, live.at)
         self.new: list[Event] = []  # of this shift, whoever entered them
-        self._rows: list[dict[str, Any]] = []
         self._waiting: list[Event] = []
         self._leases: dict[tuple[int, int], Lease] = {}
         self._keys: dict[tuple[int, str], Event | None] = {}

@@ -10,8 +10,11 @@ import json
 import re
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
-from typing import Any
+from typing import Any, TypeVar
 
+from ...core.side_tables import as_share
+
+T = TypeVar("T")
 _FENCE = re.compile(r"\A```(?:json)?\s*\n(.*?)\n?```\Z", re.DOTALL)
 _AROUND = " \t\r\n\"'`*."
 
@@ -67,7 +70,7 @@ class Form:
             raise NoVerdict("JSON with several verdicts" if named else "JSON without a verdict")
         if found[named[0]] is None:
             raise NoVerdict("the verdict is null")
-        return self.read(found[named[0]]), _confidence(found.get("confidence"))
+        return self.read(found[named[0]]), as_share(found.get("confidence"))
 
 
 def one_of(names: Sequence[str]) -> Callable[[Any], str]:
@@ -92,14 +95,23 @@ def one_of(names: Sequence[str]) -> Callable[[Any], str]:
     return read
 
 
+def each_once(value: Any, one: Callable[[Any], T], what: str) -> list[T]:
+    """What a list names, read one by one; `what` says that one of them stands there twice."""
+    if not isinstance(value, list):
+        raise NoVerdict("the verdict is no list")
+    found = [one(each) for each in value]
+    if len(set(found)) < len(found):
+        raise NoVerdict(what)
+    return found
+
+
+def listed(names: Sequence[str]) -> str:
+    """Names as a judge is to write them."""
+    return ", ".join(json.dumps(each, ensure_ascii=False) for each in names)
+
+
 def _once(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
     found = dict(pairs)
     if len(found) < len(pairs):
         raise NoVerdict("JSON with a key twice")
     return found
-
-
-def _confidence(value: Any) -> float | None:
-    """Between 0 and 1, or nothing: a verdict is not thrown away for an odd confidence."""
-    good = isinstance(value, int | float) and not isinstance(value, bool) and 0 <= value <= 1
-    return float(value) if good else None

@@ -5,10 +5,11 @@ from __future__ import annotations
 import json
 import math
 from collections.abc import Callable, Mapping, Sequence
+from functools import partial
 from typing import Any
 
 from ...core.errors import ParameterError
-from .form import Form, NoVerdict, one_of
+from .form import Form, NoVerdict, each_once, listed, one_of
 from .of_task import ranking, spans
 
 
@@ -23,26 +24,16 @@ def _choice(kind: str) -> Callable[[tuple[str, ...], dict[str, Any]], Form]:
     def make(classes: tuple[str, ...], controls: dict[str, Any]) -> Form:  # noqa: ARG001
         if len(classes) < 2:
             raise ParameterError("a judge needs two classes or more; name them: --classes a,b")
-        shown = ", ".join(json.dumps(each, ensure_ascii=False) for each in classes)
         order = " They stand in order, from the lowest to the highest." if kind == "ordered" else ""
-        return Form(kind, f"The verdict is exactly one of {shown}.{order}", one_of(classes))
+        return Form(kind, f"The verdict is exactly one of {listed(classes)}.{order}", one_of(classes))
 
     return make
 
 
 def _sets(classes: tuple[str, ...], controls: dict[str, Any]) -> Form:  # noqa: ARG001
-    read_one = one_of(classes)
-
-    def read(value: Any) -> list[str]:
-        if not isinstance(value, list):
-            raise NoVerdict("the verdict is no list")
-        found = [read_one(each) for each in value]
-        if len(set(found)) < len(found):
-            raise NoVerdict("names a class twice")
-        return found
-
-    shown = ", ".join(json.dumps(each, ensure_ascii=False) for each in classes)
-    return Form("sets", f"The verdict is a JSON list of all that apply of {shown}; [] if none does.", read, bare=False)
+    read = partial(each_once, one=one_of(classes), what="names a class twice")
+    instruct = f"The verdict is a JSON list of all that apply of {listed(classes)}; [] if none does."
+    return Form("sets", instruct, read, bare=False)
 
 
 def _numbers(classes: tuple[str, ...], controls: dict[str, Any]) -> Form:  # noqa: ARG001

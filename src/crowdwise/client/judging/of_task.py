@@ -2,12 +2,11 @@
 
 from __future__ import annotations
 
-import json
 from collections.abc import Callable, Mapping, Sequence
 from typing import Any
 
 from ...core.errors import ParameterError
-from .form import Form, NoVerdict, one_of
+from .form import Form, NoVerdict, each_once, listed, one_of
 
 RANKING = (
     "The task holds numbered items. The verdict is a JSON list with the number of every item once, the best first, "
@@ -32,7 +31,8 @@ def ranking(classes: tuple[str, ...], controls: dict[str, Any]) -> Form:  # noqa
 def items_of(payload: Mapping[str, Any]) -> list[str]:
     """The items of a task by their names."""
     found = payload.get("items")
-    items = [each.get("id", each.get("text")) if isinstance(each, Mapping) else each for each in found or ()]
+    among = found if isinstance(found, list) else []
+    items = [each.get("id", each.get("text")) if isinstance(each, Mapping) else each for each in among]
     if len(items) < 2 or not all(isinstance(each, str) for each in items) or len(set(items)) < len(items):
         raise NoVerdict("the task has no list of two or more different items")
     return items
@@ -59,11 +59,7 @@ def _reader(items: Sequence[str]) -> Callable[[Any], list[str]]:
         raise NoVerdict(f"names no item: {str(value)[:60]!r}")
 
     def read(value: Any) -> list[str]:
-        if not isinstance(value, list):
-            raise NoVerdict("the verdict is no list")
-        found = [one(each) for each in value]
-        if len(set(found)) < len(found):
-            raise NoVerdict("names an item twice")
+        found = each_once(value, one, "names an item twice")
         if len(found) < len(items):
             raise NoVerdict(f"names {len(found)} of {len(items)} items")
         return found
@@ -75,7 +71,7 @@ def spans(classes: tuple[str, ...], controls: dict[str, Any]) -> Form:  # noqa: 
     """Marks by the marked words: models quote well and count badly."""
     if not classes:
         raise ParameterError("a judge of spans needs the labels of spans; name them: --classes a,b")
-    instruct = SPANS.format(classes=", ".join(json.dumps(each, ensure_ascii=False) for each in classes))
+    instruct = SPANS.format(classes=listed(classes))
 
     def at(payload: Mapping[str, Any]) -> Form:
         text = payload.get("text")
@@ -108,11 +104,7 @@ def _marker(text: str, classes: tuple[str, ...]) -> Callable[[Any], list[dict[st
         return places[nth - 1], places[nth - 1] + len(words), name
 
     def read(value: Any) -> list[dict[str, Any]]:
-        if not isinstance(value, list):
-            raise NoVerdict("the verdict is no list")
-        found = sorted(one(each) for each in value)
-        if len(set(found)) < len(found):
-            raise NoVerdict("marks a span twice")
+        found = sorted(each_once(value, one, "marks a span twice"))
         return [{"start": start, "end": end, "label": name} for start, end, name in found]
 
     return read

@@ -15,6 +15,8 @@ from .levels import move
 
 ENTROPY, MARGIN, DOUBT, CHANCE, TURN = range(5)
 _LEAST = 1e-300
+# A task in somebody's hand counts as half-answered.
+HALF = 0.5
 
 
 @njit(cache=True, nogil=True)
@@ -51,7 +53,7 @@ def relevel(task, rule, cap, n_levels, believed, busy, n, reason, index):
     level, order, place, start = index
     to = np.int64(0)
     if reason[task] == 0 and (cap < 0 or n[task] + busy[task] < cap):
-        share = priority(rule, believed[task], n[task]) * 0.5 ** busy[task]
+        share = priority(rule, believed[task], n[task]) * HALF ** busy[task]
         to = 1 + np.int64(np.rint(min(max(share, 0.0), 1.0) * (n_levels - 2)))
     move(task, to, level, order, place, start)
 
@@ -110,7 +112,7 @@ def weigh(tasks, worker, rule, believed, busy, n, counts, totals, prior, prior_t
                     mix += believed[task, k] * theta[seen, k]
                 score -= mix * log(max(mix, _LEAST)) + believed[task, seen] * noise[seen]
             score = max(score, 0.0)
-        score *= 0.5 ** busy[task]
+        score *= HALF ** busy[task]
         if score > best:
             best, ties = score, 0
         if score == best:

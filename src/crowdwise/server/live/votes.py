@@ -9,6 +9,7 @@ from typing import Any
 import polars as pl
 
 from ...core.errors import DataError
+from ...core.side_tables import as_share
 from ...core.votes import Votes
 from ...kinds.classes.annotations import Annotations
 from ...kinds.comparisons.votes import comparison_votes
@@ -33,7 +34,7 @@ def votes_of(config: Config, rows: Sequence[Row]) -> Votes[Any]:
     if not rows:
         raise DataError("there is no answer yet")
     task, worker, answer, shown, time, took, about = (list(column) for column in zip(*rows, strict=True))
-    numbers: dict[str, Any] = {"time": time} | _some({"duration": took, SURE: [_number(x.get(SURE)) for x in about]})
+    numbers: dict[str, Any] = {"time": time} | _some({"duration": took, SURE: [as_share(x.get(SURE)) for x in about]})
     votes = _MAKE[config.kind](config, task, worker, answer, shown, numbers)
     facts = _some({name: [x.get(name) for x in about] for name in FACTS})
     if not facts:
@@ -48,12 +49,6 @@ def votes_of(config: Config, rows: Sequence[Row]) -> Votes[Any]:
 def _some(columns: dict[str, list[Any]]) -> dict[str, Any]:
     """Columns in which something stands."""
     return {name: values for name, values in columns.items() if any(each is not None for each in values)}
-
-
-def _number(value: Any) -> float | None:
-    """Between 0 and 1, or nothing."""
-    good = isinstance(value, int | float) and not isinstance(value, bool) and 0 <= value <= 1
-    return float(value) if good else None
 
 
 def _about_pairs(shown: list[dict[str, Any]]) -> dict[str, list[str | None]]:
