@@ -43,6 +43,15 @@ def test_text_rasa():
     assert aggregator.skills_.sort_index().to_dict() == pytest.approx(want, rel=1e-4)
 
 
+def test_a_text_is_encoded_once_and_a_missing_one_by_the_encoder():
+    seen = []
+    rows = data()
+    rows.loc[len(rows)] = [0, "w9", None]
+    TextRASA(lambda text: seen.append(text) or encoder(text if isinstance(text, str) else "")).fit_predict(rows)
+    assert len(seen) == len({text for texts in SAID for text in texts}) + 1
+    assert sum(not isinstance(text, str) for text in seen) == 1
+
+
 def test_closest_to_average():
     rows = data().rename(columns={"text": "output"}).assign(embedding=lambda d: [encoder(t) for t in d["output"]])
     found = ClosestToAverage(lambda a, b: float(np.abs(a - b).sum())).fit_predict(rows)

@@ -3,8 +3,9 @@
     F1_w: of what w marks against the vote of all the others, over all tasks of w;   weight_w = F1_w ^ power
 
 The others' vote is itself weighted, in a few rounds. The places of a long passage are one decision and no independent
-evidence, which a vote does not take them for. Fails where those who agree most are not those who look: many who copy
-each other, or who mark the same beginning of every text while the others miss most of what is there.
+evidence, which a vote does not take them for. Agreement that the place in the text alone explains (marks that go as
+well with the vote on other texts) is taken off first. Fails where those who agree most are not those who look: many
+who copy each other.
 """
 
 from __future__ import annotations

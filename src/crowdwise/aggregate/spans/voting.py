@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import numpy as np
 
+from ...maths.spans.place import by_place, places
 from ...maths.spans.rows import F8
 from ...maths.spans.vote import leading, own_and_others, shares, splits, worker_f1
 from .found import Judged
@@ -35,10 +36,14 @@ def split_places(work: Work, weight: F8) -> np.ndarray:
 
 
 def weights_by_f1(work: Work, power: float) -> tuple[F8, F8]:
-    """(weight, F1)[worker] after a few rounds: F1 against the vote of the others, each with their own weight."""
-    weight = np.ones(work.n_workers)
+    """(weight, F1)[worker] after a few rounds: F1 against the vote of the others, each with their own weight, less what
+    the place in the text alone explains."""
+    weight, where = np.ones(work.n_workers), places(work.units)
     for _ in range(ROUNDS):
-        found = own_and_others(work.cells, work.weight * weight[work.worker], work.units, work.n_tags, work.known)
-        f1 = worker_f1(*found, work.worker, work.n_workers)
+        each = work.weight * weight[work.worker]
+        both, own, others = own_and_others(work.cells, each, work.units, work.n_tags, work.known)
+        chance = by_place(work.cells, each, work.units, work.n_tags, work.worker, work.n_workers, own > 0, work.known,
+                          where)  # fmt: skip
+        f1 = worker_f1(both, own, others, work.worker, work.n_workers, chance)
         weight = np.maximum(f1, 1e-6) ** power
     return weight, f1

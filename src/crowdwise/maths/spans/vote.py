@@ -51,6 +51,15 @@ def own_and_others(cells: Cells, weight: F8, units: Units, n_tags: int, known: I
     return both, own, others
 
 
+def voted_credit(total: F8) -> F8:
+    """credit[unit, tag] of a vote on total[unit, 0 outside / 1 + tag]: 1 where more than half of the weight is inside
+    and this tag has most of it. Tags that are tied share the credit, so that their names do not matter."""
+    heard = total.sum(axis=1)
+    inside = (total[:, 1:].sum(axis=1) > 0.5 * heard + 1e-12) & (heard > 1e-12)
+    tied = total[:, 1:] >= total[:, 1:].max(axis=1, keepdims=True, initial=0.0) - 1e-12
+    return np.asarray(inside[:, None] * tied / np.maximum(tied.sum(axis=1, keepdims=True), 1))
+
+
 def _cell_parts(
     total: F8, unit: I8, tag: npt.NDArray[np.int32], weight: F8, units: Units, known: I8 | None
 ) -> tuple[F8, F8, F8]:
@@ -59,11 +68,9 @@ def _cell_parts(
     place = np.arange(len(tag))
     rest[place, tag] -= weight
     heard = rest.sum(axis=1)
-    inside = (rest[:, 1:].sum(axis=1) > 0.5 * heard + 1e-12) & (heard > 1e-12)
-    # Tags that are tied share the credit, so that their names do not matter.
-    tied = rest[:, 1:] >= rest[:, 1:].max(axis=1, keepdims=True, initial=0.0) - 1e-12
-    same = inside & (tag > 0) & tied[place, np.maximum(tag - 1, 0)]
-    agree = same / np.maximum(tied.sum(axis=1), 1)
+    credit = voted_credit(rest)
+    inside = credit.any(axis=1)
+    agree = np.where(tag > 0, credit[place, np.maximum(tag - 1, 0)], 0.0)
     alone = heard <= 1e-12  # nobody else answered
     if known is not None:
         told = known[unit]
@@ -74,15 +81,22 @@ def _cell_parts(
     return size * agree, size * (tag > 0), size * inside
 
 
-def worker_f1(both: F8, own: F8, others: F8, worker: npt.NDArray[np.int32], n_workers: int) -> F8:
-    """F1 of each worker against the others, pooled over their rows, with one row of the crowd's own beside them."""
+def worker_f1(
+    both: F8, own: F8, others: F8, worker: npt.NDArray[np.int32], n_workers: int, chance: F8 | None = None
+) -> F8:
+    """F1 of each worker against the others, pooled over their rows, with one row of the crowd's own beside them.
+
+    chance[worker], where given, is how much of `both` is no merit: it is taken off what was found and what could be.
+    """
     hit, size = (summed(worker, w, n_workers) for w in (2 * both, own + others))
-    total = float((own + others).sum())
+    if chance is not None:
+        hit, size = hit - 2 * chance, size - 2 * chance
+    total = float(size.sum())
     if total <= 0:
         return np.ones(n_workers)
-    crowd = 2 * float(both.sum()) / total
+    crowd = max(float(hit.sum()), 0.0) / total
     some = PSEUDO * total / max(int((own + others > 0).sum()), 1)
-    return np.asarray((hit + some * crowd) / (size + some))
+    return np.asarray(np.clip((hit + some * crowd) / np.maximum(size + some, some), 0.0, 1.0))
 
 
 def runs(tag: I8, breaks: npt.NDArray[np.bool_], units: Units) -> tuple[I8, I8, I8]:

@@ -93,8 +93,8 @@ class _Encoded:
 
     def _data(self, data: Any) -> Any:
         frame = _columns(data, "task", "worker", "text").rename(columns={"text": "output"})
-        # Each text is encoded once, however often it was given.
-        code, different = pd.factorize(frame["output"])
+        # Each text is encoded once, however often it was given; one that is missing is left to the encoder.
+        code, different = pd.factorize(frame["output"].to_numpy(dtype=object), use_na_sentinel=False)
         made = [np.asarray(self.encoder(text)) for text in different]
         return frame.assign(embedding=[made[c] for c in code.tolist()])
 
