@@ -1,6 +1,7 @@
 """python -m benchmarks.live.interleavings [--sequences 5000]: what holds whatever order requests come in.
 
-A fifth of the sequences is on PostgreSQL, which takes about ten times as long.
+A fifth of the sequences is on PostgreSQL, which takes longer; with `--only DATABASE` all are on that one. Runs of
+several seeds (`--seed N`) add up.
 
 A Hypothesis state machine over one or two desks of the same project (two processes' worth on PostgreSQL, a server and
 the command line on SQLite): workers take tasks, answer, repeat themselves, skip, take back; time runs; leads pause,
@@ -13,15 +14,12 @@ from __future__ import annotations
 import argparse
 import collections
 import json
-import os
-import shutil
-import tempfile
 import time
-from pathlib import Path
 
 import hypothesis.strategies as st
 import sqlalchemy as sa
 from hypothesis import HealthCheck, Phase, settings
+from hypothesis import seed as seeded
 from hypothesis.stateful import RuleBasedStateMachine, invariant, rule, run_state_machine_as_test
 
 from crowdwise.server.acts import annotate, manage
@@ -30,53 +28,58 @@ from crowdwise.server.problems import Problem
 from crowdwise.server.project import Project, create, load_tasks
 from crowdwise.server.store import tables as t
 
+from .grounds import Ground
 from .kept import keep, section
 
 TASKS, WORKERS = 4, 4
-# Where writing costs nothing; what is on the disk when is not the question here.
-SHM = "/dev/shm" if os.path.isdir("/dev/shm") else None
+BEGIN = 1_700_000_000.0
 WHO, WHAT, DESK = st.integers(0, WORKERS - 1), st.integers(0, TASKS - 1), st.integers(0, 1)
 SAID = st.sampled_from(("a", "b"))
 
 
-class Machine(RuleBasedStateMachine):
-    """`address`: of a database for all sequences, a project each; None: SQLite, each a copy of one folder."""
+def stored(what, table, task=True, payload=False):
+    """Rows of a table with what is looked at, under one name each: (what, id, task, worker, payload)."""
+    nothing = sa.null()
+    which = (table.c.task, table.c.worker) if task else (nothing.label("task"), nothing.label("worker"))
+    text = table.c.payload if payload else sa.literal("").label("payload")
+    return sa.select(sa.literal(what).label("what"), table.c.id, *which, text)
 
-    address = None
+
+# What is stored, in one look: a database elsewhere is asked once a step.
+STORED = sa.union_all(stored("event", t.event, False), stored("current", t.current, payload=True),
+                      stored("lease", t.lease))  # fmt: skip
+
+
+def made(folder, address):
+    """A project of a few tasks and workers."""
+    config = Config("Which?", classes=("a", "b"), cap=2, target=0.9999, lease=60, qualify=1, gold_rate=0.2)
+    create(folder, config, database=address)
+    with Project(folder, clock=lambda: BEGIN) as first:
+        load_tasks(first, [{"id": f"t{i}", "payload": {"text": "x"}} for i in range(TASKS)])
+        for i in range(WORKERS):
+            first.desk.do(lambda s, i=i: manage.add_worker(s, f"w{i}"))
+
+
+class Machine(RuleBasedStateMachine):
+    """`ground`: the project that each sequence begins with."""
+
+    ground = None
     runs = 0
-    ready = None
 
     def __init__(self):
         super().__init__()
         type(self).runs += 1
-        self.folder = Path(tempfile.mkdtemp(dir=SHM)) / "p"
-        self.now = 1_700_000_000.0
+        self.now = BEGIN
         self.cap, self.key = 2, 0
-        self.prepare(self.folder, f"p{self.runs}")
-        self.desks = [Project(self.folder, clock=lambda: self.now) for _ in range(2)]
+        self.ground.renew()
+        self.desks = [self.ground.open(desk, lambda: self.now) for desk in range(2)]
         self.current, self.counted, self.gold = {}, set(), set()
         self.receipts = {}
         self.most = collections.defaultdict(int)
 
-    def prepare(self, folder, name):
-        cls = type(self)
-        if cls.address is None and cls.ready is not None:
-            shutil.copytree(cls.ready, folder)
-            return
-        config = Config("Which?", classes=("a", "b"), cap=2, target=0.9999, lease=60, qualify=1, gold_rate=0.2)
-        create(folder, config, name=name, database=cls.address)
-        with Project(folder, clock=lambda: self.now) as first:
-            load_tasks(first, [{"id": f"t{i}", "payload": {"text": "x"}} for i in range(TASKS)])
-            for i in range(WORKERS):
-                first.desk.do(lambda s, i=i: manage.add_worker(s, f"w{i}"))
-        if cls.address is None:
-            cls.ready = Path(tempfile.mkdtemp(dir=SHM)) / "ready"
-            shutil.copytree(folder, cls.ready)
-
     def teardown(self):
         for each in self.desks:
             each.close()
-        shutil.rmtree(self.folder.parent, ignore_errors=True)
 
     def do(self, desk, act, *given):
         try:
@@ -157,31 +160,26 @@ class Machine(RuleBasedStateMachine):
     @rule(desk=DESK)
     def restart(self, desk):
         self.desks[desk].close()
-        self.desks[desk] = Project(self.folder, clock=lambda: self.now)
+        self.desks[desk] = self.ground.open(desk, lambda: self.now)
 
     # ---------------------------------------------------------------- what holds
-    def in_hand(self):
-        """Pairs that either desk holds, both brought up to date first."""
-        for each in self.desks:
-            each.desk.do(str)
+    def in_hand(self, look=str):
+        """Pairs that either desk holds, both brought up to date first; the first has a look at what is stored."""
+        self.desks[1].desk.do(str)
+        self.seen = self.desks[0].desk.do(look)
         one, two = (set(each.desk.live.leases.held) for each in self.desks)
         assert one == two
         return one
 
     @invariant()
     def holds(self):
-        self.in_hand()
-        with self.desks[0].database.reader.connect() as connection:
-            name = self.desks[0].name
-            mine = sa.select(t.event.c.id).where(t.event.c.project == name)
-            ids = connection.execute(mine.order_by(t.event.c.id)).scalars().all()
-            rows = connection.execute(sa.select(t.current).where(t.current.c.project == name)).all()
-            of = sa.select(t.lease.c.task, t.lease.c.worker).where(t.lease.c.project == name)
-            lent = connection.execute(of).all()
-        assert ids == list(range(1, len(ids) + 1))
+        self.in_hand(lambda shift: shift.query(STORED).all())
+        of = {what: [row for row in self.seen if row.what == what] for what in ("event", "current", "lease")}
+        assert sorted(row.id for row in of["event"]) == list(range(1, len(of["event"]) + 1))
+        lent = [(row.task, row.worker) for row in of["lease"]]
         assert len(lent) == len(set(lent))
-        found = {(row.task, row.worker): json.loads(row.payload) for row in rows}
-        assert len(found) == len(rows)
+        found = {(row.task, row.worker): json.loads(row.payload) for row in of["current"]}
+        assert len(found) == len(of["current"])
         assert {pair: each["answer"] for pair, each in found.items()} == self.current
         assert {pair for pair, each in found.items() if each["status"] != "surplus"} == self.counted
         for each in self.desks:
@@ -206,9 +204,12 @@ class Machine(RuleBasedStateMachine):
             self.most[task] = n
 
 
-def run(address, sequences, steps=20, *, shrink=False):
+def run(address, sequences, steps=20, *, shrink=False, seed=None):
     """So many sequences; how many ran, and how long they took."""
-    machine = type("Of", (Machine,), {"address": address, "runs": 0, "ready": None})
+    ground = Ground(lambda folder: made(folder, address))
+    machine = type("Of", (Machine,), {"ground": ground, "runs": 0})
+    if seed is not None:
+        machine = seeded(seed)(machine)
     began = time.perf_counter()
     how = settings(
         max_examples=sequences, stateful_step_count=steps, deadline=None, database=None, print_blob=True,
@@ -217,35 +218,51 @@ def run(address, sequences, steps=20, *, shrink=False):
     try:
         run_state_machine_as_test(machine, settings=how)
     finally:
-        if machine.ready is not None:
-            shutil.rmtree(machine.ready.parent, ignore_errors=True)
+        ground.close()
     return machine.runs, time.perf_counter() - began
+
+
+def measure(name, sequences, steps, seed):
+    """How many ran, in how many seconds, and of how much CPU here (PostgreSQL's own comes on top)."""
+    began = time.process_time()
+    if name == "sqlite":
+        found = run(None, sequences, steps, seed=seed)
+    else:
+        from .postgres import Postgres
+
+        postgres = Postgres(fsync=False)
+        try:
+            found = run(postgres.fresh(), sequences, steps, seed=seed)
+        finally:
+            postgres.close()
+    return *found, time.process_time() - began
 
 
 def main():
     parser = argparse.ArgumentParser()
     parser.add_argument("--sequences", type=int, default=5_000)
     parser.add_argument("--steps", type=int, default=20)
+    parser.add_argument("--seed", type=int, default=0)
     parser.add_argument("--only", choices=("sqlite", "postgresql"))
     given = parser.parse_args()
+    share = given.sequences // 5
     for name in (given.only,) if given.only else ("sqlite", "postgresql"):
-        if name == "postgresql":
-            from .postgres import Postgres
-
-            postgres = Postgres(fsync=False)
-            n, took = run(postgres.fresh(), given.sequences // 5, given.steps)
-            postgres.close()
-        else:
-            n, took = run(None, given.sequences - given.sequences // 5, given.steps)
-        print(name, n, "sequences", f"{took:.0f} s", flush=True)
-        kept = keep("interleavings", name, {"sequences": n, "steps": given.steps})
-    rows = [[name, f"{f['sequences']:,}", str(f["steps"]), "0"] for name, f in kept.items()]
+        n = given.sequences if given.only else share if name == "postgresql" else given.sequences - share
+        n, took, cpu = measure(name, n, given.steps, given.seed)
+        print(name, n, "sequences", f"{took:.0f} s, {cpu:.0f} s of CPU", flush=True)
+        kept = keep("interleavings", f"{name} {given.seed}", {"sequences": n, "steps": given.steps})
+    rows = []
+    for name in ("sqlite", "postgresql"):
+        mine = [each for key, each in kept.items() if key.startswith(name)]
+        if mine:
+            n, steps = sum(each["sequences"] for each in mine), max(each["steps"] for each in mine)
+            rows.append([name, f"{n:,}", str(steps), "0"])
     header = ["database", "sequences", "steps each, at most", "broken rules"]
     after = (
         "Two desks on one project. Held: the cap is never exceeded by a new answer, one current answer of a task and a "
         "worker, live counts equal the log, leases are exclusive, the log has no gap, a repeated key the same receipt."
     )
-    section("interleavings", "In any order", "python -m benchmarks.live.interleavings", header, rows, after)
+    section("interleavings", "In any order", "python -m benchmarks.live.interleavings --seed N", header, rows, after)
 
 
 if __name__ == "__main__":

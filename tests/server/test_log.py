@@ -131,6 +131,14 @@ def test_the_tables_go_up_and_down(tmp_path, database):
     base.close()
 
 
+def test_the_step_that_this_version_works_with_is_the_last_one():
+    from alembic.script import ScriptDirectory
+
+    from crowdwise.server.store.engine import HEAD, MIGRATIONS
+
+    assert ScriptDirectory(str(MIGRATIONS)).get_current_head() == HEAD
+
+
 def test_a_database_of_a_later_version_is_refused(tmp_path, make):
     from crowdwise.core.errors import DataError
 

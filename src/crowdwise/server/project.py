@@ -33,12 +33,20 @@ from .words import dumps, name_of
 
 
 class Project:
-    """`serve` says that this process answers people: it takes the folder's lock and fits in the background."""
+    """`serve` says that this process answers people: it takes the folder's lock and fits in the background. `database`:
+    this project's, opened before; what it knows of its statements need not be learned again."""
 
-    def __init__(self, path: str | Path, *, serve: bool = False, clock: Callable[[], float] = time.time) -> None:
+    def __init__(
+        self,
+        path: str | Path,
+        *,
+        serve: bool = False,
+        clock: Callable[[], float] = time.time,
+        database: Database | None = None,
+    ) -> None:
         self.folder = Folder(path)
         self.name = self.folder.name
-        self.database = Database(self.folder.url, self.name)
+        self.database = database or Database(self.folder.url, self.name)
         self.clock, self.uid, self.snapshot_at = clock, "", 0
         if serve and self.database.sqlite:
             self.folder.lock()

@@ -12,6 +12,8 @@ from sqlalchemy import event as listen
 from ...core.errors import CrowdwiseError, DataError, MissingDependencyError
 
 MIGRATIONS = Path(__file__).parents[1] / "migrations"
+# The step of the tables that this version works with; Alembic is not asked where the database is there already.
+HEAD = max(path.name[1:5] for path in (MIGRATIONS / "versions").glob("m*.py"))
 BUSY_MS = 5_000
 # Pages that each connection keeps (kB), and pages that the write-ahead log gathers before they go to their places.
 PRAGMAS = ("cache_size=-16384", "wal_autocheckpoint=8192")
@@ -56,6 +58,8 @@ class Database:
     # ---------------------------------------------------------------- schema
     def migrate(self, to: str = "head") -> None:
         """Bring the tables up to this version of the library (or another step)."""
+        if to == "head" and self._at() == HEAD:
+            return
         from alembic import command
         from alembic.config import Config
 
@@ -72,6 +76,15 @@ class Database:
             raise
         except Exception as error:  # Alembic's own: a revision that this version does not know
             raise DataError(f"the database was written by a later version of crowdwise ({error})") from error
+
+    def _at(self) -> str | None:
+        """The step that the tables say they are at; None where they say nothing."""
+        try:
+            with self.reader.connect() as connection:
+                found = connection.exec_driver_sql("SELECT version_num FROM alembic_version").scalars().all()
+        except sa.exc.SQLAlchemyError:
+            return None
+        return str(found[0]) if len(found) == 1 else None
 
     @staticmethod
     def version(connection: sa.Connection) -> str | None:
