@@ -6,14 +6,14 @@ import ctypes
 import os
 import threading
 import time
-import warnings
 from typing import TYPE_CHECKING, Any
 
 import sqlalchemy as sa
 
 from ..core.errors import CrowdwiseError
-from .live.fits import Rows, fit_arrays, rows_of
-from .live.settled import KEPT, Arrays, pack
+from .fitting import Fitter
+from .live.fits import Rows, rows_of
+from .live.settled import KEPT, Arrays, pack, with_flags_of
 from .problems import Problem
 from .shift import Shift
 from .store import tables as t
@@ -23,8 +23,9 @@ if TYPE_CHECKING:
 
 # Seconds between two looks whether a fit is due.
 EVERY = 0.5
-# A fit rests so many times as long as it took: people who answer now come first.
-REST = 9.0
+# A fit rests so many times as long as it took: people who answer now come first. Flags, which change slowly and take
+# most of the time, rest longer; fits in between take over those that were found last.
+REST, REST_OF_FLAGS = 9.0, 30.0
 # Events after which the state is kept again: the most that a start has to replay.
 SNAPSHOT = 25_000
 
@@ -34,7 +35,9 @@ class Settler:
 
     def __init__(self, project: Project, *, start: bool = True) -> None:
         self.project = project
-        self.fits, self.failed, self._rested, self._rest = 0, "", 0.0, REST if start else 0.0
+        self.fits, self.failed, self._fitter = 0, "", Fitter()
+        self._rests = (REST, REST_OF_FLAGS) if start else (0.0, 0.0)
+        self._rested = self._flags_rested = self._plain = 0.0
         self._over = threading.Event()
         self._thread = threading.Thread(target=self._run, name="settler", daemon=True)
         if start:
@@ -43,6 +46,7 @@ class Settler:
     def close(self) -> None:
         """Stop; a fit that runs is given up."""
         self._over.set()
+        self._fitter.stop()
         if self._thread.is_alive():
             self._thread.join(timeout=1)
 
@@ -68,21 +72,31 @@ class Settler:
         if began is None:
             return False
         event, rows = began
+        flags = now or time.monotonic() >= self._flags_rested
         begun = time.monotonic()
         try:
-            with warnings.catch_warnings():
-                warnings.simplefilter("ignore")
-                arrays = fit_arrays(rows)
+            arrays = self._fitter.fit(rows, flags=flags)
         except CrowdwiseError as error:
             self.failed = str(error)
             return False
         finally:
             _give_back()
-            self._rested = time.monotonic() + self._rest * (time.monotonic() - begun)
+            self._rest(time.monotonic() - begun, flags)
+        if not flags:
+            arrays = with_flags_of(desk.live.settled, arrays)
         taken = bool(desk.do(lambda shift: _take_over(shift, event, arrays)))
         self.fits += taken
         self.failed = "" if taken else self.failed
         return taken
+
+    def _rest(self, took: float, flags: bool) -> None:
+        """No fit for a while, and no flags for a longer one. What flags took holds up no fit without them."""
+        now = time.monotonic()
+        if flags:
+            self._flags_rested = now + self._rests[1] * took
+        else:
+            self._plain = took
+        self._rested = now + self._rests[0] * (min(self._plain, took) if flags and self._plain else took)
 
 
 def _give_back() -> None:

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 import re
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
@@ -22,7 +21,7 @@ from ...workers.dependence import colluders
 from ...workers.flags import Flag
 from ...workers.judgement import Judgement
 from ..config import Config
-from .settled import Arrays
+from .settled import Arrays, text
 from .state import Live
 from .votes import votes_of
 
@@ -55,19 +54,16 @@ def rows_of(live: Live, answers: Callable[[int], Any] | None = None) -> Rows:
     return Rows(live.config, len(live.crowd.tasks), task, worker, label, dict(live.gold), said, names)
 
 
-def fit_arrays(rows: Rows) -> Arrays:
-    """What the method believes, as arrays that the database keeps: posterior[task, class], or a text of JSON."""
+def fit_arrays(rows: Rows, *, flags: bool = True) -> Arrays:
+    """What the method believes, as arrays that the database keeps: posterior[task, class], or a text of JSON.
+    `flags`: whom to talk to as well, which takes ten times as long in a large project."""
     if rows.config.sure:
-        posterior, more = _classes(rows)
-        return {"posterior": posterior, "json": _text(more)}
+        posterior, more = _classes(rows, flags)
+        return {"posterior": posterior, "json": text(more)}
     votes = votes_of(rows.config, rows.answers or [])
     result = made(rows.config.method or votes.kind.default).fit(votes)
     tasks = {row.pop("task"): _plain(row) for row in result.to_table().to_dicts()}
-    return {"json": _text({"tasks": tasks})}
-
-
-def _text(value: Any) -> npt.NDArray[np.uint8]:
-    return np.frombuffer(json.dumps(value).encode(), dtype=np.uint8)
+    return {"json": text({"tasks": tasks})}
 
 
 def _plain(row: dict[str, Any]) -> dict[str, Any]:
@@ -76,7 +72,7 @@ def _plain(row: dict[str, Any]) -> dict[str, Any]:
     return {k: v if isinstance(v, str | int | float | bool | list) or v is None else str(v) for k, v in kept.items()}
 
 
-def _classes(rows: Rows) -> tuple[npt.NDArray[np.float64], dict[str, Any]]:
+def _classes(rows: Rows, flags: bool) -> tuple[npt.NDArray[np.float64], dict[str, Any]]:
     """posterior[task, class], NaN where a task has no answer; and what else a lead wants to know."""
     k = len(rows.config.classes)
     out = np.full((rows.n_tasks, k), np.nan)
@@ -84,23 +80,27 @@ def _classes(rows: Rows) -> tuple[npt.NDArray[np.float64], dict[str, Any]]:
         return out, {}
     names = [f"{i:04d}" for i in range(k)]
     order = names if rows.config.kind == "ordered" else None
-    label = [names[i] for i in rows.label.tolist()]
+    label = np.array(names)[rows.label]
     votes = Annotations.from_arrays(rows.task, rows.worker, label, classes=names, order=order)
     place = {name: code for code, name in enumerate(rows.config.classes)}
     seen = set(rows.task.tolist())
     gold = {task: names[place[answer]] for task, answer in rows.gold.items() if task in seen}
     result = made(rows.config.method or default_of(votes)).fit(votes, gold=gold or None)
     out[votes.tasks.to_numpy()] = result.posterior
-    return out, {"agreement": _agreement(rows, k)} | _workers(votes, result, rows)
+    more = {"agreement": _agreement(rows, k), "skill": _skills(result)}
+    return out, more | _flags(votes, result, rows) if flags else more
 
 
-def _workers(votes: Annotations, result: Result, rows: Rows) -> dict[str, Any]:
-    """Of each worker (their number): the skill with its interval, and what to talk to them about, with the evidence;
-    and who copy each other, as groups of names."""
+def _skills(result: Result) -> dict[str, list[float]]:
+    """Of each worker (their number) the skill with its interval."""
+    ends = result.worker_table().select("worker", "skill_low", "skill", "skill_high").iter_rows()
+    return {str(worker): [low, mean, high] for worker, low, mean, high in ends if np.isfinite([low, mean, high]).all()}
+
+
+def _flags(votes: Annotations, result: Result, rows: Rows) -> dict[str, Any]:
+    """What to talk to each worker (their number) about, with the evidence; and who copy each other, as groups of
+    names."""
     classes = rows.config.classes
-    table = result.worker_table()
-    ends = table.select("worker", "skill_low", "skill", "skill_high").iter_rows()
-    skill = {str(worker): [low, mean, high] for worker, low, mean, high in ends if np.isfinite([low, mean, high]).all()}
     flags: dict[str, list[dict[str, str]]] = {}
     together: list[Flag] = []
     if not too_thin(votes, _FEWEST):
@@ -111,7 +111,7 @@ def _workers(votes: Annotations, result: Result, rows: Rows) -> dict[str, Any]:
             if flag.partners:
                 words = words.replace(f"as {flag.partners[0]} ", f"as {rows.names[flag.partners[0]]} ", 1)
             flags.setdefault(str(flag.worker), []).append({"flag": flag.name, "evidence": words})
-    return {"skill": skill, "flags": flags, "groups": _groups(together, rows.names)}
+    return {"flags": flags, "groups": _groups(together, rows.names)}
 
 
 def _groups(flags: Sequence[Flag], names: Sequence[str]) -> list[list[str]]:

@@ -37,6 +37,17 @@ def load_settled(query: Callable[..., Any], project: str, event: int) -> Any:
     return None if data is None else unpack(data)
 
 
+def text(value: Any) -> npt.NDArray[np.uint8]:
+    """JSON as an array."""
+    return np.frombuffer(json.dumps(value).encode(), dtype=np.uint8)
+
+
+def with_flags_of(before: Any, arrays: Arrays) -> Arrays:
+    """A fit that did not look for flags, with those that an earlier one found."""
+    kept = {name: value for name, value in side(before).items() if name in ("flags", "groups")}
+    return arrays | {"json": text(side(arrays) | kept)}
+
+
 def side(settled: Any) -> dict[str, Any]:
     """What a fit says beside its posterior: agreement, flags, and of other kinds the tasks' estimates."""
     if settled is None or "json" not in settled:
