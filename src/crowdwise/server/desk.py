@@ -39,7 +39,6 @@ class Desk:
         self.sound = True
         self._queue: queue.SimpleQueue[tuple[Command, bool, Any] | None] = queue.SimpleQueue()
         self.after: list[Callable[[Shift], None]] = []  # told of every batch that was stored
-        self.before: list[Command] = []  # asked in every batch that writes
         self.commits = self.commands = self.faults = 0
         self._thread = threading.Thread(target=self._run, name="desk", daemon=True)
         self._thread.start()
@@ -114,8 +113,6 @@ class Desk:
             if keys:
                 shift.foresee(keys)
             out = [(done, _done(command, shift)) for command, _, done in batch]
-            for command in self.before if batch else ():
-                command(shift)
             shift.close()
             if shift.wrote:
                 transaction.commit()

@@ -29,7 +29,7 @@ class Fitter:
 
     def fit(self, rows: Rows, *, flags: bool = True) -> Arrays:
         """What the method believes, from this process or another: the same."""
-        if len(rows.task) < MANY or not sys.executable:
+        if max(len(rows.task), len(rows.answers or ())) < MANY or not sys.executable:
             with warnings.catch_warnings():
                 warnings.simplefilter("ignore")
                 return fit_arrays(rows, flags=flags)
