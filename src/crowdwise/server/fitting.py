@@ -60,7 +60,7 @@ def unpacked(data: bytes) -> tuple[Rows, bool]:
     plain = json.loads(arrays.pop("json").tobytes())
     flags: bool = plain.pop("flags")
     plain |= {"config": Config.of(plain["config"]), "gold": dict(plain["gold"]), "names": tuple(plain["names"])}
-    return Rows(**plain, **arrays), flags
+    return Rows(**(plain | arrays)), flags
 
 
 def main() -> int:
