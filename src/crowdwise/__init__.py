@@ -127,6 +127,7 @@ if TYPE_CHECKING:
     from .aggregate.ordered.ordinal_prior import OrdinalPrior
     from .aggregate.ordered.ordinal_split import OrdinalSplit
     from .aggregate.ordered.ordinal_types import OrdinalTypes
+    from .aggregate.outlines.outline_vote import OutlineVote
     from .aggregate.outlines.pixel_rasa import PixelRasa
     from .aggregate.outlines.pixel_vote import PixelVote
     from .aggregate.outlines.staple import Staple

@@ -9,7 +9,7 @@ import crowdwise as cw
 from crowdwise import registry, simulate
 from crowdwise.io.export import write_votes
 from crowdwise.io.reading import Reading
-from crowdwise.maths.outlines.masks import staple, vote
+from crowdwise.maths.outlines.masks import beside_others, overlap, patterns, staple, vote
 from crowdwise.maths.outlines.raster import fill_even_odd, grid, trace
 from crowdwise.workers.study import study
 
@@ -66,6 +66,38 @@ def test_staple_finds_planted_rates():
     assert np.abs(found.sensitivity - p).max() < 0.04
     assert np.abs(found.specificity - q).max() < 0.03
     assert ((found.belief > 0.5) == true).mean() > ((vote(masks, np.ones(4)) > 0.5) == true).mean()
+
+
+def test_overlap_with_the_others_is_that_of_masks():
+    rng = np.random.default_rng(4)
+    masks, weight = rng.random((5, 300)) < 0.4, rng.uniform(0.2, 2.0, 5)
+    said, count, _ = patterns(masks)
+    want = []
+    for i in range(5):
+        rest = np.arange(5) != i
+        want.append(overlap(masks[i], vote(masks[rest], weight[rest]) > 0.5))
+    np.testing.assert_allclose(beside_others(said, count, weight), want)
+    truth = said[0].copy()
+    assert beside_others(said, count, weight, truth)[0] == 1.0
+    assert np.isnan(beside_others(said[:1], count, weight[:1])).all()
+    assert np.isnan(beside_others(np.zeros((2, 1)), np.ones(1), np.ones(2))).all()
+
+
+def test_what_workers_are_worth_is_learnt_over_pictures():
+    """Two of five looks at every picture are by workers who draw anywhere: one picture does not tell who they are."""
+    crowd = simulate.OUTLINE_SCENARIOS["outlines_random"]
+    planted = type(crowd)(crowd.description, {"random": 0.4}).make(30, 10, None, 3, seed=5)
+    scores = {name: cw.evaluate(registry.method(name, pixels=4000).fit(planted.votes), planted.truth_table()).iou
+              for name in METHODS}  # fmt: skip
+    assert scores["outline_vote"] > max(v for name, v in scores.items() if name != "outline_vote") + 0.05
+    result = cw.OutlineVote(pixels=4000).fit(planted.votes)
+    bad = np.array(planted.kind) == "random"
+    assert result.extra["worker_weight"][bad].max() < result.extra["worker_weight"][~bad].min()
+    # Other pictures are judged by the same trust: two who draw anywhere do not outvote one who looks.
+    good, lazy = result.workers.filter(~bad)[0], result.workers.filter(bad).head(2).to_list()
+    other = [[[10, 10], [30, 10], [30, 30]]]
+    new = cw.outline_votes(["n"] * 3, [good, *lazy], [[SQUARE], other, other])
+    assert result.infer(new).to_table()["outlines"].to_list() == ["[[[0, 0], [4, 0], [4, 4], [0, 4]]]"]
 
 
 @every

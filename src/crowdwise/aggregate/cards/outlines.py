@@ -6,6 +6,8 @@ from .card import Card, card
 
 OUTLINES: dict[str, Card] = dict(
     [
+        card("outline_vote", "OutlineVote", "outlines", "a vote weighted by each worker's overlap in all pictures",
+             "folklore", can="infer", takes="outlines"),
         card("pixel_vote", "PixelVote", "outlines", "every pixel by majority", "folklore", can="infer",
              takes="outlines"),
         card("staple", "Staple", "outlines", "pixels by EM, workers with sensitivity and specificity",

@@ -27,6 +27,8 @@ from ..strangers import Policy, refuse_strangers
 from .gold import known as known_outlines
 
 F8 = npt.NDArray[np.float64]
+# What each worker's vote weighs, among the arrays of a Result.
+TRUST = "worker_weight"
 
 
 @dataclass(frozen=True, eq=False)
@@ -63,24 +65,35 @@ class OutlineAggregator(Method):
         if gold is not None:
             tasks, outlines = known_outlines(votes, gold)
             told = {int(task): outlines.of_row(i) for i, task in enumerate(tasks.tolist())}
+        return self.judged(votes, self.trust(votes, told), told if gold is not None else None)
+
+    def judged(self, votes: Votes[Outlines], trust: F8 | None, told: dict[int, list[F8]] | None = None) -> Result:
+        """All pictures, by workers whose votes weigh `trust` (None: all alike)."""
         sums = _Sums(votes.n_workers)
         found: list[list[F8]] = []
         agreement = np.full(votes.n_tasks, np.nan)
+        weight = np.ones(len(votes)) if votes.weight is None else np.asarray(votes.weight, dtype=np.float64)
+        if trust is not None:
+            weight = weight * trust[votes.worker]
         for task in range(votes.n_tasks):
-            shapes, agreement[task] = self._picture(votes, task, told.get(task), sums)
+            shapes, agreement[task] = self._picture(votes, weight, task, (told or {}).get(task), sums)
             found.append(shapes)
-        return self._result(votes, found, agreement, sums, told if gold is not None else None)
+        return self._result(votes, found, agreement, sums, told, {} if trust is None else {TRUST: trust})
+
+    def trust(self, votes: Votes[Outlines], told: dict[int, list[F8]]) -> F8 | None:  # noqa: ARG002
+        """What each worker's vote weighs over all pictures; None where each picture is judged by itself."""
+        return None
 
     @abstractmethod
     def combine(self, masks: Mask, weight: F8) -> Looked:
         """One picture: masks[worker, pixel]."""
 
     def _picture(
-        self, votes: Votes[Outlines], task: int, truth: list[F8] | None, sums: _Sums
+        self, votes: Votes[Outlines], every: F8, task: int, truth: list[F8] | None, sums: _Sums
     ) -> tuple[list[F8], float]:
         rows = np.arange(votes.task_offsets[task], votes.task_offsets[task + 1])
-        weight = np.ones(len(rows)) if votes.weight is None else votes.weight[rows]
-        rows, weight = rows[weight > 0], weight[weight > 0]
+        rows = rows[every[rows] > 0]
+        weight = every[rows]
         drawn = [votes.answers.of_row(int(row)) for row in rows]
         x, y = grid([*(p for each in drawn for p in each), *(truth or [])], self.pixels)
         if not len(rows) or not len(x):
@@ -99,7 +112,13 @@ class OutlineAggregator(Method):
         return shapes, float(np.mean([overlap(mask, inside) for mask in masks]))
 
     def _result(
-        self, votes: Votes[Outlines], found: list[list[F8]], agreement: F8, sums: _Sums, told: dict[int, Any] | None
+        self,
+        votes: Votes[Outlines],
+        found: list[list[F8]],
+        agreement: F8,
+        sums: _Sums,
+        told: dict[int, Any] | None,
+        extra: dict[str, Any],
     ) -> Result:
         flat = [points for shapes in found for points in shapes]
         gold = None
@@ -121,6 +140,7 @@ class OutlineAggregator(Method):
             labels_per_task=votes.labels_per_task,
             labels_per_worker=votes.labels_per_worker,
             gold=gold,
+            extra=extra,
             versions=versions(),
         )
 
@@ -156,11 +176,15 @@ def said(votes: Votes[Outlines], result: Result) -> Outlines:  # noqa: ARG001
 
 
 def infer(result: Result, votes: Votes[Outlines], unknown_workers: Policy) -> Result:
-    """Other pictures of the same workers, by the same method."""
+    """Other pictures of the same workers, by the same method and its trust in them; strangers have the mean."""
     votes = as_outlines(votes)
     old, known = lookup(result.workers, votes.workers)
     refuse_strangers(result, votes.workers, known, unknown_workers)
-    found: Result = registry.method(result.method, **result.params).fit(votes)
+    method: OutlineAggregator = registry.method(result.method, **result.params)
+    trust = result.extra.get(TRUST)
+    if trust is not None:
+        trust = np.where(known, np.asarray(trust)[old], np.mean(trust))
+    found = method.judged(votes, trust)
     parts = {name: np.where(known, values[old], np.nan) for name, values in result.picture.arrays().items()}
     return replace(found, picture=OutlineWorkers(**parts))
 

@@ -77,6 +77,20 @@ def rasa(masks: Mask, weight: F8, *, max_iter: int = 25, tol: float = 1e-3) -> t
     return vote(masks, own), own
 
 
+def beside_others(said: F8, count: F8, weight: F8, truth: F8 | None = None) -> F8:
+    """IoU of each worker's mask with the vote of the others, or with the truth; NaN where there is neither a mark of
+    theirs nor of the others, or nobody else. said[worker, pattern] of patterns of `count` pixels each."""
+    if truth is None:
+        rest = weight @ said - weight[:, None] * said
+        other = rest > 0.5 * (weight.sum() - weight)[:, None] + 1e-12
+    else:
+        other = np.broadcast_to(truth > 0, said.shape)
+    mine = said > 0
+    both, either = (mine & other) @ count, (mine | other) @ count
+    out = np.divide(both, either, out=np.full(len(said), np.nan), where=either > 0)
+    return np.full(len(said), np.nan) if truth is None and len(said) < 2 else np.asarray(out)
+
+
 def overlap(a: Mask, b: Mask) -> float:
     """Intersection over union; two empty masks agree."""
     union = int((a | b).sum())

@@ -1,0 +1,45 @@
+"""Pixels by a vote in which workers weigh what they are worth over all their pictures.
+
+    IoU_w: mean over w's pictures of the IoU of w's mask with the vote of the others;   weight_w = IoU_w ^ power
+
+The others' vote is itself weighted, in a few rounds. A picture with nothing on it says nothing of anybody. Fails where
+those who agree most are not those who look: many who copy each other.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import ClassVar
+
+import numpy as np
+
+from ...core.params import NonNegative
+from ...core.votes import Votes
+from ...kinds.outlines.answers import Outlines
+from ...maths.outlines.masks import Mask, vote
+from .base import F8, Looked, OutlineAggregator
+from .trust import trust_by_overlap
+
+
+@dataclass(frozen=True, kw_only=True)
+class OutlineVote(OutlineAggregator):
+    """`power` is how much better workers count for more.
+
+    >>> import crowdwise as cw
+    >>> square = [[[0, 0], [4, 0], [4, 4], [0, 4]]]
+    >>> votes = cw.outline_votes([1, 1, 1], ["a", "b", "c"], [square, square, []])
+    >>> OutlineVote().fit(votes).to_table()["outlines"].to_list()
+    ['[[[0, 0], [4, 0], [4, 4], [0, 4]]]']
+    """
+
+    name: ClassVar[str] = "outline_vote"
+    power: NonNegative = 3.0
+
+    def trust(self, votes: Votes[Outlines], told: dict[int, list[F8]]) -> F8:
+        """Everybody's weight."""
+        return trust_by_overlap(votes, told, self.pixels, self.power)
+
+    def combine(self, masks: Mask, weight: F8) -> Looked:
+        """The vote of one picture."""
+        none = np.full(len(masks), np.nan)
+        return Looked(vote(masks, weight) > 0.5 + 1e-12, none, none)
