@@ -12,7 +12,10 @@ from .sets import CONSTANT, SETS
 
 PAGE = DOCS / "numbers.md"
 SHORT = [name.removeprefix("affect_").removeprefix("num_") for name in SETS]
-HEAD = "# Numbers: ratings, scores, measurements\n\nEvery figure here was printed by the command above its table.\n"
+HEAD = (
+    "# Numbers: ratings, scores, measurements\n\nEvery figure here was printed by the command above its table. "
+    "Who is flagged: [flags, kind by kind](flags.md).\n"
+)
 
 
 def accuracy_section() -> str:

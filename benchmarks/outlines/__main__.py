@@ -14,7 +14,10 @@ from ..markdown import figures, write_section
 from . import shapes
 
 PAGE = DOCS / "outlines.md"
-HEAD = "# Outlines\n\nEvery figure here was printed by the command above its table.\n"
+HEAD = (
+    "# Outlines\n\nEvery figure here was printed by the command above its table. Who is flagged: "
+    "[flags, kind by kind](flags.md).\n"
+)
 METHODS = ("outline_vote", "pixel_vote", "staple", "pixel_rasa")
 
 

@@ -15,7 +15,10 @@ from ..markdown import figures, write_section
 SET = "prob_knowledge"
 PAGE = DOCS / "probabilities.md"
 DRAWS = 5
-HEAD = "# Probabilities\n\nEvery figure here was printed by the command above its table.\n"
+HEAD = (
+    "# Probabilities\n\nEvery figure here was printed by the command above its table. Who is flagged: "
+    "[flags, kind by kind](flags.md).\n"
+)
 
 
 def load(k: int | None = None, seed: int = 0) -> tuple[cw.Votes, object]:

@@ -10,7 +10,10 @@ from ..markdown import figures, write_section
 from . import medrel, peer, planted, speed
 
 PAGE = DOCS / "sets.md"
-HEAD = "# Label sets: several classes in one answer\n\nEvery figure here was printed by the command above its table.\n"
+HEAD = (
+    "# Label sets: several classes in one answer\n\nEvery figure here was printed by the command above its table. "
+    "Who is flagged: [flags, kind by kind](flags.md).\n"
+)
 
 
 def medrel_section() -> str:

@@ -15,7 +15,10 @@ from ..markdown import figures, write_section
 from .sets import SETS, scored
 
 PAGE = DOCS / "texts.md"
-HEAD = "# Texts: transcripts and translations\n\nEvery figure here was printed by the command above its table.\n"
+HEAD = (
+    "# Texts: transcripts and translations\n\nEvery figure here was printed by the command above its table. "
+    "Who is flagged: [flags, kind by kind](flags.md).\n"
+)
 SEEDS = (1, 2, 3)
 
 

@@ -15,7 +15,10 @@ from .. import DOCS, data_folder
 from ..markdown import figures, write_section
 
 PAGE = DOCS / "triplets.md"
-HEAD = "# Triplets\n\nEvery figure here was printed by the command above its table.\n"
+HEAD = (
+    "# Triplets\n\nEvery figure here was printed by the command above its table. Who is flagged: "
+    "[flags, kind by kind](flags.md).\n"
+)
 METHODS = {
     "crowd_embedding (default)": cw.CrowdEmbedding(),
     "triplet_embedding (STE)": cw.TripletEmbedding(),

@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-from itertools import combinations
-
 import numpy as np
 import pytest
 from scipy.integrate import quad
@@ -20,30 +18,6 @@ def test_a_habit_is_an_integral():
     found = abilities.by_habit(np.zeros(8, dtype=int), yes, 1)[0]
     any_habit = quad(lambda p: p**6 * (1 - p) ** 2, 0, 1)[0]
     assert found == pytest.approx(np.log(0.95 * 0.5**8 + 0.05 * any_habit))
-
-
-def test_choices_against_all_that_could_have_been_made():
-    """Two workers, two questions, six tasks each: every choice of as many tasks is written out."""
-    rng = np.random.default_rng(3)
-    worker, of = np.repeat([0, 1], 12), np.tile(np.repeat([0, 1], 6), 2)
-    odds = rng.normal(-1, 1.2, 24)
-    yes = np.zeros(24)
-    yes[[0, 3, 7, 14, 15, 16]] = 1  # worker 1 never says yes to question 1
-    found = abilities.by_choices(worker, yes, of, odds, 3)
-    for w in (0, 1):
-        for a in (-1.5, 0.5, 1.0, 2.0):
-            whole = 0.0
-            for question in (0, 1):
-                own = (worker == w) & (of == question)
-                n = int(yes[own].sum())
-                every = [np.exp(a * odds[own][list(some)].sum()) for some in combinations(range(6), n)]
-                whole += a * (yes * odds)[own].sum() - np.log(np.mean(every))
-            assert found[w, np.abs(GRID - a).argmin()] == pytest.approx(whole, abs=0.1)
-    assert np.all(found[2] == 0), "nobody's answers tell nothing"
-    assert np.all(found[:, len(GRID) // 2] == pytest.approx(0, abs=1e-9))
-    # A habit is no evidence: it moves the odds of all tasks of a question alike.
-    moved = abilities.by_choices(worker, yes, of, odds + 3.0 * of - 1.0, 3)
-    assert np.allclose(found, moved, atol=1e-9)
 
 
 def test_answers_against_single_products():

@@ -52,7 +52,10 @@ def test_evidence_is_in_plain_words_and_false_alarms_are_those_of_numbers(plante
     _, _, look = planted
     constant = next(flag for flag in look.flags if flag.name == "constant")
     assert "answers; of the same tasks the others said" in constant.evidence
-    assert all(0 <= flag.p_value <= 0.01 for flag in look.flags)
+    # Who does not look, or turns the scale round, has a probability; the other flags are tests.
+    for flag in look.flags:
+        sure = flag.name in ("random", "reversed")
+        assert flag.probability >= 0.98 if sure else 0 <= flag.p_value <= 0.01
     assert {flag.of for flag in look.flags} == {"numbers"}
     assert constant.false_alarms is not None
     assert constant.false_alarms < 0.001

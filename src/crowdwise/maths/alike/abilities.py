@@ -16,8 +16,6 @@ MOST_ROWS = 300
 EDGE, LEAN, COIN = 0.02, 0.4, 0.95
 # Rows whose errors the crowd's mean error stands for, where a worker's own rows are few.
 HELD = 8.0
-# Abilities at which likelihoods are worked out that are smooth between them, and Newton's steps to a saddle point.
-NODES, STEPS = GRID[::4], 12
 
 
 def by_answers(worker: I8, yes: F8, usual: F8, habit: F8, n_workers: int, lean: float = LEAN) -> F8:
@@ -47,49 +45,6 @@ def by_habit(worker: I8, yes: F8, n_workers: int) -> F8:
     ones = np.bincount(worker, yes, n_workers)
     habit = betaln(ones + 1, n - ones + 1)
     return np.asarray(np.logaddexp(np.log(COIN) - n * np.log(2), np.log1p(-COIN) + habit))
-
-
-def by_choices(worker: I8, yes: F8, of: I8, odds: F8, n_workers: int) -> F8:
-    """loglik[worker, ability] where every worker has a habit of their own for each of several questions `of`: given how
-    often they say yes to a question, to which of the tasks. With ability a the log odds of a yes are the habit and a
-    times `odds`, the usual worker's; ability 0 chooses blindly, and whoever always or never says yes tells nothing.
-
-    The sum over all choices of so many tasks is taken by the saddle point (Daniels 1954, doi:10.1214/aoms/1177728652).
-    """
-    from scipy.interpolate import CubicSpline
-
-    _, cell = np.unique(worker.astype(np.int64) * (int(of.max(initial=0)) + 1) + of, return_inverse=True)
-    share = np.bincount(cell, yes) / np.bincount(cell)
-    use = ((share > 0) & (share < 1))[cell]
-    _, cell = np.unique(cell[use], return_inverse=True)
-    who, yes, u = worker[use], yes[use], odds[use]
-    n, ones = (np.asarray(np.bincount(cell, each), dtype=np.float64) for each in (np.ones(len(yes)), yes))
-    u = u - (np.bincount(cell, u) / n)[cell]
-    table = np.empty((n_workers, len(NODES)))
-    for j, ability in enumerate(NODES):
-        told = (yes * ability * u) - (_ways(cell, ability * u, n, ones) / n)[cell]
-        table[:, j] = np.bincount(who, told, n_workers)
-    return np.asarray(CubicSpline(NODES, table - table[:, [len(NODES) // 2]], axis=1)(GRID))
-
-
-def _ways(cell: I8, u: F8, n: F8, ones: F8) -> F8:
-    """Of each cell: the log of the sum of exp(sum of u) over all choices of `ones` of its n rows."""
-    level = np.log(ones / (n - ones))
-    for _ in range(STEPS):
-        p = 1 / (1 + np.exp(-(level[cell] + u)))
-        bend = np.maximum(np.bincount(cell, p * (1 - p)), 1e-9)
-        level = level + np.clip((ones - np.bincount(cell, p)) / bend, -2.0, 2.0)
-    z = level[cell] + u
-    p = 1 / (1 + np.exp(-z))
-    bend = np.maximum(np.bincount(cell, p * (1 - p)), 1e-9)
-    found = np.bincount(cell, np.logaddexp(0.0, z)) - ones * level - 0.5 * np.log(bend) - 0.5 * np.log(2 * np.pi)
-    # One row, or all but one: there the sum is short, and the saddle point at its worst.
-    side = np.where(ones == 1, 1.0, -1.0)
-    top = np.full(len(n), -np.inf)
-    np.maximum.at(top, cell, side[cell] * u)
-    short = top + np.log(np.bincount(cell, np.exp(side[cell] * u - top[cell])))
-    short += np.where(ones == 1, 0.0, np.bincount(cell, u))
-    return np.asarray(np.where((ones == 1) | (ones == n - 1), short, found))
 
 
 def by_error(found: F8, error: F8, freedom: F8, usual: float) -> F8:

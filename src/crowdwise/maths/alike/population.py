@@ -64,23 +64,34 @@ def chances(loglik: F8, idle: F8, known: npt.NDArray[np.bool_]) -> Chances:
     if known.sum() < FEWEST:
         return out
     top = np.maximum(loglik[known].max(axis=1), idle[known])[:, None]
-    each, nothing = np.exp(loglik[known] - top), np.exp(idle[known] - top[:, 0])[:, None]
+    each, nothing = np.exp(loglik[known] - top), np.exp(idle[known] - top[:, 0])
     honest, prior = _densities()
-    good, turned = np.maximum(each @ honest, _TINY), np.maximum(each @ honest[::-1], _TINY)
+    out.random[known], out.reversed[known] = chances_of(nothing, each @ honest[::-1], each @ honest, prior)
+    return out
+
+
+def chances_of(nothing: F8, turned: F8 | None, good: F8, prior: F8) -> tuple[F8, F8]:
+    """The chances that workers do not look and that they turn round, from the likelihood of each one's answers had they
+    not looked, and [worker, hypothesis] had they turned round (None: answers have no opposite) or been honest."""
+    idle, good = np.maximum(nothing, _TINY)[:, None], np.maximum(good, _TINY)
+    round_, sorts = np.zeros_like(good), [(0.0, 1.0)]
+    if turned is not None:
+        round_, sorts = np.maximum(turned, _TINY), list(zip(TURNED, TURNED_PRIOR, strict=True))
     weights, shares = [], []
     for i, p in zip(IDLE, IDLE_PRIOR, strict=True):
-        for t, q in zip(TURNED, TURNED_PRIOR, strict=True):
+        for t, q in sorts:
             if i + t < MOST:
                 shares.append((i, t))
-                whole = np.log(_mixed(nothing, turned, good, i, t)).sum(axis=0)
+                whole = np.log(_mixed(idle, round_, good, i, t)).sum(axis=0)
                 weights.append(whole + np.log(p * q) + prior)
     weight = np.exp(np.array(weights) - np.max(weights))
     weight /= weight.sum()
+    random, against = np.zeros(len(good)), np.zeros(len(good))
     for w, (i, t) in zip(weight, shares, strict=True):
-        whole = _mixed(nothing, turned, good, i, t)
-        out.random[known] += (i * nothing / whole) @ w
-        out.reversed[known] += (t * turned / whole) @ w
-    return out
+        whole = _mixed(idle, round_, good, i, t)
+        random += (i * idle / whole) @ w
+        against += (t * round_ / whole) @ w
+    return random, against
 
 
 def _mixed(nothing: F8, turned: F8, good: F8, i: float, t: float) -> F8:

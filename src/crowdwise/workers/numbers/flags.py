@@ -79,15 +79,16 @@ def _constant(votes: Votes[Numbers], rows: Rows, seen: Quality, prefix: str) -> 
 
 def _correlated(votes: Votes[Numbers], rows: Rows, seen: Quality, prefix: str) -> Iterator[Flag]:
     usual = float(np.nanmedian(seen.correlation)) if np.isfinite(seen.correlation).any() else float("nan")
-    for name, who, p in (("reversed", seen.reversed, seen.p_reversed), ("random", seen.random, seen.p_random)):
+    random, turned = seen.chances.sure()
+    for name, who in (("reversed", turned), ("random", random)):
         for w in np.flatnonzero(who).tolist():
             low, high = seen.correlation_interval[w]
             found = f"correlation {number(seen.correlation[w], 2)} ({amounts(low, high, 1.0)}) with the others"
             found += f" over {int(seen.n[w]):,} answers, where the usual worker has {number(usual, 2)}"
             ask = "; is their scale upside down?" if name == "reversed" else ""
             tasks = rows.task[_own(rows, w)]
-            yield _flag(votes.workers[w], name, p_value=float(p[w]), evidence=f"{prefix}{found}{ask}",
-                        tasks=examples(votes, tasks))  # fmt: skip
+            yield _flag(votes.workers[w], name, probability=float(seen.chances.either[w]),
+                        evidence=f"{prefix}{found}{ask}", tasks=examples(votes, tasks))  # fmt: skip
 
 
 def _copying(votes: Votes[Numbers], rows: Rows, seen: Quality, prefix: str) -> Iterator[Flag]:

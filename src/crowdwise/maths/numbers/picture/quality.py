@@ -9,11 +9,12 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from ...alike.abilities import by_means
+from ...alike.population import Chances
 from ..apply import without_own
 from ..fit import Fit
 from ..rows import F8, I4, Mask, Rows
 from .copying import Copying, copying
+from .following import following
 
 LEAST = 8  # answers below which no flag is raised
 ALPHA = 0.01
@@ -23,9 +24,9 @@ ALPHA = 0.01
 class Quality:
     """Arrays by worker; intervals are 95 %, [worker, 2]; NaN where there is too little to say.
 
-    `bias` is the mean of answer minus the others' estimate, `correlation` that of the two. The p-values are of the
-    flags: constant, random, reversed, corrected for the number of workers; NaN where nothing was tested. `copying`
-    lists pairs.
+    `bias` is the mean of answer minus the others' estimate, `correlation` that of the two. `p_constant` is corrected
+    for the number of workers, NaN where nothing was tested; `chances` are those of not looking and of turning the
+    scale round. `copying` lists pairs.
     """
 
     n: F8
@@ -39,11 +40,8 @@ class Quality:
     correlation_interval: F8
     distinct: F8
     p_constant: F8
-    p_random: F8
-    p_reversed: F8
     constant: Mask
-    random: Mask
-    reversed: Mask
+    chances: Chances
     copying: Copying
 
 
@@ -57,17 +55,14 @@ def quality(rows: Rows, fit: Fit, *, alpha: float = ALPHA) -> Quality:
     n = rows.per_worker
     bias, bias_interval = _bias(several, others)
     r, r_interval, size = _correlation(several, others)
-    p_random, p_reversed = _correlation_tests(r, size)
     tested = size >= LEAST
     p_constant = _corrected(_constant(several), tested)
     constant = p_constant <= alpha
-    idle, reverse = _correlated(r, size, tested & ~constant)
-    p_reversed = _corrected(p_reversed, tested & ~constant)
-    p_random = _corrected(p_random, tested & ~constant & ~reverse)
     return Quality(
         n, bias, bias_interval, fit.spread, _spread_interval(rows, fit), fit.slope,
         _slope_interval(several, fit, others, doubt), r, r_interval, _distinct(rows),
-        p_constant, p_random, p_reversed, constant, idle, reverse, copying(several, fit, alpha),
+        p_constant, constant, following(several, others, doubt, tested & ~constant & np.isfinite(r)),
+        copying(several, fit, alpha),
     )  # fmt: skip
 
 
@@ -142,34 +137,6 @@ def _correlation(rows: Rows, others: F8) -> tuple[F8, F8, F8]:
         half = 1.96 / np.sqrt(np.where(n > 3, n - 3, np.nan))
         z = np.arctanh(np.clip(r, -1 + 1e-12, 1 - 1e-12))
     return r, np.stack([np.tanh(z - half), np.tanh(z + half)], axis=1), n
-
-
-def _correlation_tests(r: F8, n: F8) -> tuple[F8, F8]:
-    """p-values of: at least 0.6 of the crowd's usual correlation (random workers fail), not below zero (reversed fail).
-
-    The usual correlation is the median, each worker counted by their answers.
-    """
-    from scipy.special import ndtr
-
-    some = np.isfinite(r) & (n > 3)
-    if not some.any():
-        return np.full(len(r), np.nan), np.full(len(r), np.nan)
-    order = np.argsort(r[some])
-    mass = np.cumsum(n[some][order])
-    usual = float(r[some][order][np.searchsorted(mass, mass[-1] / 2)])
-    z = np.arctanh(np.clip(r, -1 + 1e-12, 1 - 1e-12))
-    root = np.sqrt(np.where(n > 3, n - 3, np.nan))
-    # In a crowd without agreement there is nothing that a random worker lacks.
-    low = ndtr(root * (z - np.arctanh(0.6 * usual))) if usual > 0.2 else np.full(len(r), np.nan)
-    return np.asarray(low), np.asarray(ndtr(root * z))
-
-
-def _correlated(r: F8, n: F8, tested: Mask) -> tuple[Mask, Mask]:
-    """Who surely does not follow the others, and who surely goes against them, beside how far the crowd follows."""
-    known = tested & np.isfinite(r)
-    z = np.arctanh(np.clip(np.nan_to_num(r), -0.999, 0.999))
-    spare = np.maximum(n - 3, 1.0)
-    return by_means(z, 1 / np.sqrt(spare), spare, known).sure()
 
 
 def _constant(rows: Rows) -> F8:
