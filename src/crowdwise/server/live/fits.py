@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Callable, Sequence
+from collections.abc import Callable
 from dataclasses import dataclass
 from typing import Any
 
@@ -21,6 +21,7 @@ from ...workers.dependence import colluders
 from ...workers.flags import Flag
 from ...workers.judgement import Judgement
 from ..config import Config
+from .flagged import flagged, groups_of
 from .settled import Arrays, text
 from .state import Live
 from .votes import votes_of
@@ -63,7 +64,8 @@ def fit_arrays(rows: Rows, *, flags: bool = True) -> Arrays:
     votes = votes_of(rows.config, rows.answers or [])
     result = made(rows.config.method or votes.kind.default).fit(votes)
     tasks = {row.pop("task"): _plain(row) for row in result.to_table().to_dicts()}
-    return {"json": text({"tasks": tasks})}
+    seen = flagged(votes, result, rows.names) if flags else {}
+    return {"json": text({"tasks": tasks} | seen)}
 
 
 def _plain(row: dict[str, Any]) -> dict[str, Any]:
@@ -111,17 +113,8 @@ def _flags(votes: Annotations, result: Result, rows: Rows) -> dict[str, Any]:
             if flag.partners:
                 words = words.replace(f"as {flag.partners[0]} ", f"as {rows.names[flag.partners[0]]} ", 1)
             flags.setdefault(str(flag.worker), []).append({"flag": flag.name, "evidence": words})
-    return {"flags": flags, "groups": _groups(together, rows.names)}
-
-
-def _groups(flags: Sequence[Flag], names: Sequence[str]) -> list[list[str]]:
-    """The workers of each group that answers as one, by their names; a group has a flag for every member."""
-    found: list[set[int]] = []
-    for flag in flags:
-        members = {flag.worker, *flag.partners}
-        apart = [group for group in found if not group & members]
-        found = [*apart, members.union(*(group for group in found if group & members))]
-    return [sorted(names[code] for code in group) for group in found]
+    groups = [sorted(rows.names[code] for code in group) for group in groups_of(together)]
+    return {"flags": flags, "groups": groups}
 
 
 def _agreement(rows: Rows, k: int) -> float | None:

@@ -1,0 +1,39 @@
+"""Flags of workers as a lead sees them while the work runs, whatever kind of answers they give."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any
+
+from ...core.errors import CrowdwiseError
+from ...core.result import Result
+from ...core.votes import Votes
+from ...workers.flags import Flag
+
+
+def flagged(votes: Votes[Any], result: Result, names: Sequence[str]) -> dict[str, Any]:
+    """What the kind's own door says of its workers, who have their names in the votes: `flags` by their numbers in the
+    project, and `groups` of names that answer as one. A crowd that is too small to be judged has none."""
+    if not result.kind.can("flags"):
+        return {}
+    try:
+        found: list[Flag] = result.kind.ask("flags", votes, result)
+    except CrowdwiseError:
+        return {}
+    code = {name: str(i) for i, name in enumerate(names)}
+    flags: dict[str, list[dict[str, str]]] = {}
+    for flag in found:
+        flags.setdefault(code[flag.worker], []).append({"flag": flag.name, "evidence": flag.evidence})
+    return {"flags": flags, "groups": groups_of(found)}
+
+
+def groups_of(flags: Sequence[Flag]) -> list[list[Any]]:
+    """The workers of each group that answers as one, in order; a group has a flag for every member."""
+    found: list[set[Any]] = []
+    for flag in flags:
+        if not flag.partners:
+            continue
+        members = {flag.worker, *flag.partners}
+        apart = [group for group in found if not group & members]
+        found = [*apart, members.union(*(group for group in found if group & members))]
+    return [sorted(group) for group in found]
