@@ -55,6 +55,13 @@ Numbers: a worker's answers are weighed under two laws: they follow what the oth
 slope and a spread of their own as honest workers' are, or they follow nothing (settled on seeds 0 to 89). Before, it
 was the correlation alone, and .27 were found.
 
+Triplets: a worker's ability multiplies the log odds that the places give, as the law of places has it; before, it moved
+their chances from a coin's to the usual worker's, and .56 were found (settled on seeds 0 to 59).
+
+Similarities: in a third of these crowds the answers tell of no clusters, or of one, and then nobody can be judged. Two
+coins for each worker, weighed as those of sets are, and the others' answers to the very pair were tried on seeds 0 to
+59 and find fewer.
+
 Rankings: a list has three to six orders here, so nobody knows its truth as the oracle does, and a worker has about five
 lists. Who ranks upside down is heard turned round when the others are judged.
 """

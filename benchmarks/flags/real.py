@@ -1,6 +1,6 @@
 """python -m benchmarks.flags.real [SET ...]: how many workers of the real sets are flagged, a line each.
 
-Nobody knows who of them does not look, so this says only how much a reader has to look into. Writes a section of
+Where the truth is known, the flagged and the others are held against it (deserved.py). Writes a section of
 docs/benchmarks/flags.md.
 """
 
@@ -27,6 +27,7 @@ from ..sets import medrel
 from ..spans import sets as spans
 from ..texts import sets as texts
 from . import __main__ as planted
+from .deserved import TRUTH, chance_or_better
 
 
 def _read(name: str, file: str = "labels.csv", **options: Any) -> Any:
@@ -49,22 +50,43 @@ REAL: dict[str, Callable[[], Any]] = {
 }
 
 
+ABOUT = """Who is flagged in real crowds by the kind's default. Where the truth is known (ml_medrel: of two relations),
+workers are held against it: no better than chance is whose own answers, dealt out among their own tasks, go with the
+truth as well in more than a twentieth of the deals. Workers with fewer than 8 known tasks are not checked. A flag is
+deserved where a worker is no better than chance; of those not flagged many have too few answers to tell. Who copies may
+well be right, and is not checked.
+
+"""
+HEADER = ["set", "kind", "workers", "with enough answers", "flagged", "share", "as", "flagged, no better than chance",
+          "not flagged, no better than chance"]  # fmt: skip
+
+
 def line(name: str) -> list[str]:
-    """Set, kind, workers, those with enough answers to be judged, flagged, and by which names."""
+    """Set, kind, workers, those with enough answers to be judged, flagged, by which names, and what the truth says."""
     votes = REAL[name]()
     look = cw.workers.study(votes, registry.method(votes.kind.default).fit(votes))
-    of: Counter[str] = Counter()
     told: dict[Any, set[str]] = {}
     for flag in look.flags:
         told.setdefault(flag.worker, set()).add(flag.name)
-    unknown = sum(names == {"unknown"} for names in told.values())
-    flagged = [names - {"unknown"} for names in told.values() if names != {"unknown"}]
-    for names in flagged:
-        of.update(names)
-    judged = int((np.bincount(votes.worker, minlength=votes.n_workers) > 0).sum()) - unknown
+    names = votes.workers.to_list()
+    answered = np.bincount(votes.worker, minlength=votes.n_workers) > 0
+    judged = [w for w, each in enumerate(names) if answered[w] and told.get(each) != {"unknown"}]
+    flagged = {w: told[names[w]] - {"unknown"} for w in judged if names[w] in told}
+    of = Counter(flag for each in flagged.values() for flag in each)
     by = ", ".join(f"{of[flag]} {flag}" for flag in sorted(of, key=lambda flag: (-of[flag], flag)))
-    share = f"{len(flagged) / judged:.1%}" if judged else ""
-    return [name, votes.kind.name, f"{votes.n_workers:,}", f"{judged:,}", f"{len(flagged):,}", share, by]
+    share = f"{len(flagged) / len(judged):.1%}" if judged else ""
+    truth = ["", ""]
+    if name in TRUTH:
+        known = TRUTH[name](votes)
+        blind = [w for w, each in flagged.items() if each - {"copying", "fast"}]
+        rest = [w for w in judged if w not in flagged]
+        truth = [_of(*chance_or_better(votes, known, some)) for some in (blind, rest)]
+    counts = (f"{n:,}" for n in (votes.n_workers, len(judged), len(flagged)))
+    return [name, votes.kind.name, *counts, share, by, *truth]
+
+
+def _of(chance: int, better: int) -> str:
+    return f"{chance:,} of {chance + better:,}" if chance + better else ""
 
 
 def main() -> None:
@@ -77,10 +99,8 @@ def main() -> None:
     for name in chosen or REAL:
         rows.append(line(name))
         print(*rows[-1], sep=" | ", flush=True)
-    header = ["set", "kind", "workers", "with enough answers", "flagged", "share", "as"]
-    about = "Who is flagged in real crowds by the kind's default; who of them deserves it is not known.\n\n"
     if not chosen:
-        write_section(planted.PAGE, "real", "Real sets", f"{planted.COMMAND}.real", about + table(header, rows))
+        write_section(planted.PAGE, "real", "Real sets", f"{planted.COMMAND}.real", ABOUT + table(HEADER, rows))
 
 
 if __name__ == "__main__":

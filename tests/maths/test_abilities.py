@@ -20,6 +20,23 @@ def test_a_habit_is_an_integral():
     assert found == pytest.approx(np.log(0.95 * 0.5**8 + 0.05 * any_habit))
 
 
+def test_slopes_against_single_products():
+    rng = np.random.default_rng(1)
+    worker, yes = rng.integers(0, 3, 40), rng.integers(0, 2, 40).astype(float)
+    odds = rng.normal(0, 2, 40)
+    found = abilities.by_slopes(worker, yes, odds, 3)
+    for w in range(3):
+        for j in (0, 48, 60, 96):
+            whole = 0.0
+            for node, weight in ((-1, 1 / 6), (0, 2 / 3), (1, 1 / 6)):
+                q = 1 / (1 + np.exp(-(GRID[j] * odds[worker == w] + node * np.sqrt(3) * abilities.SIDE)))
+                q = abilities.SLIP / 2 + (1 - abilities.SLIP) * q
+                whole += weight * np.prod(np.where(yes[worker == w] > 0, q, 1 - q))
+            assert found[w, j] == pytest.approx(np.log(whole), abs=1e-9)
+    turned = abilities.by_slopes(worker, 1 - yes, -odds, 3)
+    assert np.allclose(found, turned), "left and right are names only"
+
+
 def test_answers_against_single_products():
     rng = np.random.default_rng(0)
     worker, yes = rng.integers(0, 3, 40), rng.integers(0, 2, 40).astype(float)

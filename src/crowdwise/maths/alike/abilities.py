@@ -14,6 +14,8 @@ MOST_ROWS = 300
 # Chances of single answers are kept off 0 and 1 by this much; workers lean to yes or no by so much in log odds; and
 # the share of those who do not look that toss an even coin, others having any habit.
 EDGE, LEAN, COIN = 0.02, 0.4, 0.95
+# The same of workers whose ability is a slope: how far they lean, and how often a hand slips.
+SIDE, SLIP = 0.2, 0.01
 # Rows whose errors the crowd's mean error stands for, where a worker's own rows are few.
 HELD = 8.0
 
@@ -33,6 +35,22 @@ def by_answers(worker: I8, yes: F8, usual: F8, habit: F8, n_workers: int, lean: 
             # s(logit p + shift) is p e^shift / (1 + p (e^shift - 1)).
             moved = np.bincount(worker, shift * said - np.log1p(p * np.expm1(shift)), n_workers)
             parts.append(np.log(1 / 6) + plain + moved)
+        out[:, j] = np.logaddexp.reduce(parts, axis=0)
+    return out
+
+
+def by_slopes(worker: I8, yes: F8, odds: F8, n_workers: int) -> F8:
+    """loglik[worker, ability] where ability a multiplies `odds`, the log odds with which the usual worker says yes to
+    that very question: the law of scores and of places. Workers lean to yes or no by SIDE, which is averaged over; one
+    answer in a hundred is a slip."""
+    said = yes > 0.5
+    node = np.sqrt(3) * SIDE
+    out = np.empty((n_workers, len(GRID)))
+    for j, ability in enumerate(GRID):
+        parts = []
+        for shift, weight in ((-node, 1 / 6), (0.0, 2 / 3), (node, 1 / 6)):
+            p = SLIP / 2 + (1 - SLIP) / (1 + np.exp(-np.clip(ability * odds + shift, -30, 30)))
+            parts.append(np.log(weight) + np.bincount(worker, np.log(np.where(said, p, 1 - p)), n_workers))
         out[:, j] = np.logaddexp.reduce(parts, axis=0)
     return out
 

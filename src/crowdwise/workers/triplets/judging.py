@@ -6,7 +6,7 @@ import numpy as np
 import numpy.typing as npt
 
 from ...aggregate.triplets.crowd_embedding import CrowdEmbedding
-from ...maths.alike.abilities import by_answers, by_habit, folds, some_rows
+from ...maths.alike.abilities import by_habit, by_slopes, folds, some_rows
 from ...maths.alike.population import Chances, chances
 from ...maths.triplets.embedding import Triplets, closer, embed
 from ..alike.judged import LEAST
@@ -23,10 +23,9 @@ def place_chances(rows: Triplets, side: npt.NDArray[np.integer], dimensions: int
     use = some_rows(rows.worker, m)
     worker, left = rows.worker[use], (side[use] == 0).astype(np.float64)
     # The gap is of the item that was said to be nearer; for "left" it is turned where right was.
-    usual = 1 / (1 + np.exp(-np.clip(np.where(left > 0, gap[use], -gap[use]), -30, 30)))
+    odds = np.where(left > 0, gap[use], -gap[use])
     known = np.bincount(worker, minlength=m) >= LEAST
-    habit = np.full(len(use), float(left.mean()) if len(use) else 0.5)
-    return chances(by_answers(worker, left, usual, habit, m), by_habit(worker, left, m), known)
+    return chances(by_slopes(worker, left, odds, m), by_habit(worker, left, m), known)
 
 
 def unseen_gaps(rows: Triplets, dimensions: int) -> F8:
