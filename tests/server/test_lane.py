@@ -63,6 +63,7 @@ def test_the_same_receipt_both_ways(ways):
         (b'{"task": "t29", "answer": "a", "worker": "w1"}', {"Idempotency-Key": "k"}),
         (b'{"task": "t0", "answer": "a", "about": {"cost": NaN}}', {"Idempotency-Key": "k"}),
         (b'{"task": "t0", "answer": "a", "about": {"cost": [1]}}', {"Idempotency-Key": "k"}),
+        (b'{"task": "t0", "answer": "a", "about": {"cost": true}}', {"Idempotency-Key": "k"}),
         (b'{"task": "t0", "answer": "a"}', {}),
         (b'{"task": "t0", "answer": "a"}', {"Idempotency-Key": "a b"}),
         (b'{"task": "t0", "answer": "a"}', {"Idempotency-Key": "x" * 500}),

@@ -12,7 +12,7 @@ Name = Annotated[str, Field(min_length=1, max_length=NAME)]
 Key = Annotated[str, Field(min_length=1, max_length=KEY)]
 # What the databases hold of whole numbers.
 # What else is known of an answer: its cost, a stated confidence, the tokens of a model.
-Real = Annotated[float, Field(allow_inf_nan=False, strict=False)]
+Real = Annotated[float, Field(allow_inf_nan=False)]
 Fact = Annotated[str, Field(min_length=1, max_length=100)]
 Whole = Annotated[int, Field(ge=0, le=2**53)]
 
