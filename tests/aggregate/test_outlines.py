@@ -7,6 +7,7 @@ import pytest
 
 import crowdwise as cw
 from crowdwise import registry, simulate
+from crowdwise.aggregate.outlines.trust import by_picture
 from crowdwise.io.export import write_votes
 from crowdwise.io.reading import Reading
 from crowdwise.maths.outlines.masks import beside_others, overlap, patterns, staple, vote
@@ -98,6 +99,25 @@ def test_what_workers_are_worth_is_learnt_over_pictures():
     other = [[[10, 10], [30, 10], [30, 30]]]
     new = cw.outline_votes(["n"] * 3, [good, *lazy], [[SQUARE], other, other])
     assert result.infer(new).to_table()["outlines"].to_list() == ["[[[0, 0], [4, 0], [4, 4], [0, 4]]]"]
+
+
+def test_who_always_draws_the_same_place_weighs_little():
+    rng = np.random.default_rng(2)
+    task, worker, drawn = [], [], []
+    for t in range(30):
+        x, y = rng.uniform(0, 60, 2)
+        for w in rng.permutation(10)[:3].tolist():
+            at = np.array([20.0, 20.0]) if w < 4 else np.array([x, y]) + rng.normal(0, 2, 2)
+            task.append(t), worker.append(w), drawn.append([(np.array(SQUARE) * 6 + at).tolist()])
+    votes = cw.outline_votes(task, worker, drawn, workers=range(10))
+    looks = by_picture(votes)
+    assert looks[:4].max() < 0.2
+    assert looks[4:].min() == 1.0
+    weight = cw.OutlineVote().fit(votes).extra["worker_weight"]
+    assert weight[:4].max() < 0.05 * weight[4:].min()
+    # Things that always lie in one place are there for all.
+    same = [[(np.array(SQUARE) * 6 + rng.normal(0, 0.1, 2)).tolist()] for _ in task]
+    assert by_picture(cw.outline_votes(task, worker, same)).min() > 0.9
 
 
 @every

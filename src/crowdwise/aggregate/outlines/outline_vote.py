@@ -2,8 +2,9 @@
 
     IoU_w: mean over w's pictures of the IoU of w's mask with the vote of the others;   weight_w = IoU_w ^ power
 
-The others' vote is itself weighted, in a few rounds. A picture with nothing on it says nothing of anybody. Fails where
-those who agree most are not those who look: many who copy each other.
+The others' vote is itself weighted, in a few rounds. A picture with nothing on it says nothing of anybody, and the IoU
+of workers who draw the same place on every picture counts for less. Fails where those who agree most are not those who
+look: many who copy each other.
 """
 
 from __future__ import annotations
