@@ -21,12 +21,12 @@ from .__main__ import COMMAND, PAGE
 from .crowds import CROWDS, OTHER, RANDOM, Shape
 
 FIRST, WORKERS, EACH, SIZES = 5000, 40, 4, (10, 25, 50, 100)
-# Crowds of each size; pictures and long texts take long.
-EVERY, FEWER = 12, {"outlines": 2, "boxes": 4, "spans": 4, "texts": 4}
+# Crowds of each size; pictures take long.
+EVERY, FEWER = 12, {"outlines": 4}
 SECTION, TITLE = "answers", "With how many answers a random worker is found"
 ABOUT = f"""{WORKERS} workers, {EACH} answers a task, {RANDOM:.0%} of the workers at random: the share of these that is
 flagged, by how many answers a worker has (rankings: lists), and the honest workers of the same crowds who are. Seeds
-from {FIRST:,} on; {EVERY} crowds of each size, fewer of kinds whose answers take long to work on.
+from {FIRST:,} on; {EVERY} crowds of each size, {FEWER["outlines"]} of outlines.
 
 """
 

@@ -8,6 +8,7 @@ who says one thing always never is. Who has answers to fewer than LEAST known ta
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable
+from dataclasses import dataclass
 from functools import partial
 from typing import Any
 
@@ -17,6 +18,7 @@ import polars as pl
 
 from .. import data_folder
 from ..numbers.sets import SETS as NUMBERS
+from ..rankings import sets as rankings
 from ..sets import medrel
 
 F8 = npt.NDArray[np.float64]
@@ -55,35 +57,60 @@ def _pairs(votes: Any) -> Known:
     return [(np.arange(len(votes)), votes.answers.same.astype(np.float64), same.astype(np.float64))]
 
 
+def _orders(name: str, votes: Any) -> Known:
+    """The place that a worker gave each item of a list, and its true one: to deal out places is to shuffle the list."""
+    table = rankings.truth(name)
+    of = {task: {item: i for i, item in enumerate(label.split(">"))} for task, label in table.iter_rows()}
+    said, tasks, items = votes.answers, votes.tasks.to_list(), votes.answers.items.to_list()
+    rows = np.repeat(np.arange(len(votes)), said.size)
+    true = [of[tasks[votes.task[row]]][items[item]] for row, item in zip(rows, said.item, strict=True)]
+    return [(rows, said.level.astype(np.float64), np.array(true, dtype=np.float64))]
+
+
 TRUTH: dict[str, Callable[[Any], Known]] = {
     **{name: partial(_values, name) for name in (*NUMBERS, "prob_knowledge")},
     "ml_medrel": _classes,
+    "rank_facts": partial(_orders, "rank_facts"),
     "same_dogs": _pairs,
     "same_dogs, partitions": _pairs,
 }
 
 
-def chance_or_better(votes: Any, known: Known, workers: Iterable[int]) -> tuple[int, int]:
-    """(no better than chance, better) among these workers; those with too few known tasks are in neither."""
-    rng, found = np.random.default_rng(0), [0, 0]
-    for w in workers:
-        p = _share_as_good(votes, known, w, rng)
-        if p is not None:
-            found[p <= LEVEL] += 1
-    return found[0], found[1]
+@dataclass(frozen=True)
+class Held:
+    """Workers held against the truth: how many are no better than chance, how many better, and the mean correlation of
+    their answers with it."""
+
+    chance: int
+    better: int
+    correlation: float
+
+    def words(self) -> str:
+        """For a table."""
+        n = self.chance + self.better
+        return f"{self.chance:,} of {n:,} ({self.correlation:.2f})" if n else ""
 
 
-def _share_as_good(votes: Any, known: Known, worker: int, rng: np.random.Generator) -> float | None:
-    """The share of deals that go with the truth at least as well as the worker does, the worker's own among them."""
-    own, dealt, most = 0.0, np.zeros(DEALS), 0
+def held(votes: Any, known: Known, workers: Iterable[int]) -> Held:
+    """These workers; those with too few known tasks are left out."""
+    rng = np.random.default_rng(0)
+    each = [found for w in workers if (found := _beside_deals(votes, known, w, rng)) is not None]
+    better = sum(p <= LEVEL for p, _ in each)
+    return Held(len(each) - better, better, float(np.mean([r for _, r in each])) if each else float("nan"))
+
+
+def _beside_deals(votes: Any, known: Known, worker: int, rng: np.random.Generator) -> tuple[float, float] | None:
+    """The share of deals that go with the truth at least as well as the worker does (the worker's own is one of them),
+    and the correlation of their answers with it; 0 where either never changes."""
+    own, dealt, n = 0.0, np.zeros(DEALS), []
     for rows, said, true in known:
         mine = votes.worker[rows] == worker
         a, b = said[mine], true[mine]
-        most = max(most, len(a))
+        n.append(len(a))
         if len(a) and a.std() > 0 and b.std() > 0:
             a, b = (a - a.mean()) / a.std(), (b - b.mean()) / b.std()
             own += float(a @ b)
             dealt += rng.permuted(np.tile(a, (DEALS, 1)), axis=1) @ b
-    if most < LEAST:
+    if max(n) < LEAST:
         return None
-    return float((dealt >= own - 1e-9).sum() + 1) / (DEALS + 1)
+    return float((dealt >= own - 1e-9).sum() + 1) / (DEALS + 1), own / sum(n)

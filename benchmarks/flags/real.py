@@ -27,7 +27,7 @@ from ..sets import medrel
 from ..spans import sets as spans
 from ..texts import sets as texts
 from . import __main__ as planted
-from .deserved import TRUTH, chance_or_better
+from .deserved import TRUTH, held
 
 
 def _read(name: str, file: str = "labels.csv", **options: Any) -> Any:
@@ -52,7 +52,8 @@ REAL: dict[str, Callable[[], Any]] = {
 
 ABOUT = """Who is flagged in real crowds by the kind's default. Where the truth is known (ml_medrel: of two relations),
 workers are held against it: no better than chance is whose own answers, dealt out among their own tasks, go with the
-truth as well in more than a twentieth of the deals. Workers with fewer than 8 known tasks are not checked. A flag is
+truth as well in more than a twentieth of the deals (rankings: their places, among the items of a list). In brackets the
+mean correlation of a worker's answers with the truth. Workers with fewer than 8 known tasks are not checked. A flag is
 deserved where a worker is no better than chance; of those not flagged many have too few answers to tell. Who copies may
 well be right, and is not checked.
 
@@ -80,13 +81,9 @@ def line(name: str) -> list[str]:
         known = TRUTH[name](votes)
         blind = [w for w, each in flagged.items() if each - {"copying", "fast"}]
         rest = [w for w in judged if w not in flagged]
-        truth = [_of(*chance_or_better(votes, known, some)) for some in (blind, rest)]
+        truth = [held(votes, known, some).words() for some in (blind, rest)]
     counts = (f"{n:,}" for n in (votes.n_workers, len(judged), len(flagged)))
     return [name, votes.kind.name, *counts, share, by, *truth]
-
-
-def _of(chance: int, better: int) -> str:
-    return f"{chance:,} of {chance + better:,}" if chance + better else ""
 
 
 def main() -> None:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import numpy as np
-from benchmarks.flags.deserved import LEAST, chance_or_better
+from benchmarks.flags.deserved import LEAST, held
 
 import crowdwise as cw
 
@@ -21,21 +21,28 @@ def crowd():
 
 def test_those_who_look_are_better_than_chance():
     votes, known = crowd()
-    assert chance_or_better(votes, known, range(4)) == (0, 4)
+    found = held(votes, known, range(4))
+    assert (found.chance, found.better) == (0, 4)
+    assert 0.7 < found.correlation < 0.95
 
 
 def test_those_who_do_not_look_are_not_nor_who_says_one_thing():
     votes, known = crowd()
-    assert chance_or_better(votes, known, range(4, 12))[0] >= 7
-    assert chance_or_better(votes, known, range(8, 12)) == (4, 0)
+    assert held(votes, known, range(4, 12)).chance >= 7
+    one = held(votes, known, range(8, 12))
+    assert (one.chance, one.better, one.correlation) == (4, 0, 0.0)
 
 
 def test_who_is_right_upside_down_is_no_better_than_chance():
     votes, [(rows, said, true)] = crowd()
-    assert chance_or_better(votes, [(rows, said, -true)], range(4)) == (4, 0)
+    found = held(votes, [(rows, said, -true)], range(4))
+    assert (found.chance, found.better) == (4, 0)
+    assert found.correlation < -0.7
 
 
 def test_few_known_tasks_are_not_checked():
     votes, [(rows, said, true)] = crowd()
     few = votes.task[rows] < LEAST - 1
-    assert chance_or_better(votes, [(rows[few], said[few], true[few])], range(12)) == (0, 0)
+    found = held(votes, [(rows[few], said[few], true[few])], range(12))
+    assert (found.chance, found.better) == (0, 0)
+    assert found.words() == ""
