@@ -26,7 +26,8 @@ EVERY, FEWER = 12, {"outlines": 4}
 SECTION, TITLE = "answers", "With how many answers a random worker is found"
 ABOUT = f"""{WORKERS} workers, {EACH} answers a task, {RANDOM:.0%} of the workers at random: the share of these that is
 flagged, by how many answers a worker has (rankings: lists), and the honest workers of the same crowds who are. Seeds
-from {FIRST:,} on; {EVERY} crowds of each size, {FEWER["outlines"]} of outlines.
+from {FIRST:,} on; {EVERY} crowds of each size, {FEWER["outlines"]} of outlines. Similarities have an eighth as
+many items as pairs at every size, so that their clusters do not become surer with more answers.
 
 """
 

@@ -85,3 +85,5 @@ def test_others_who_know_nothing_accuse_nobody():
     assert not np.any(judged(crowd, others=np.zeros(len(crowd.value))).either)
     noise = np.random.default_rng(7).normal(size=len(crowd.value))
     assert judged(crowd, others=noise).either.max() < 0.98
+    against = judged(crowd, others=-crowd.truth[crowd.task])
+    assert not np.any(against.either), "a crowd that goes against its own estimates has nobody to hold up"

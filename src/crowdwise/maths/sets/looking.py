@@ -33,8 +33,9 @@ SPREADS, SPREAD_PRIOR = (0.3, 0.6, 1.0, 1.5), (0.25, 0.3, 0.3, 0.15)
 STRAY, STRAY_SPREAD = 0.02, 2.0
 # How far idle workers lie apart in u.
 IDLE_SPREAD = 0.7
-# The crowd's rates of a class are drawn to those of all classes by so many cells; rounds of rates and chances; passes.
-HELD, ROUNDS, PASSES = 2.0, 6, 15
+# The crowd's rates of a class are drawn to those of all classes by so many cells; rounds of rates and chances, fewer
+# where no chance moves by more than this; passes of a round.
+HELD, ROUNDS, SETTLED, PASSES = 2.0, 6, 1e-3, 15
 TINY = 1e-4
 
 
@@ -68,7 +69,9 @@ def idle_chances(cells: Cells, known: Mask) -> F8:
     for _ in range(ROUNDS):
         hit, alarm = _rates(cells, 1 - found)
         honest, idle = _evidence(cells, hit, alarm, _named(cells, known))
-        found = np.where(known, _chances(honest, idle, known), 1.0)
+        last, found = found, np.where(known, _chances(honest, idle, known), 1.0)
+        if np.abs(found - last).max(initial=0.0) < SETTLED:
+            break
     return np.where(known, found, 0.0)
 
 

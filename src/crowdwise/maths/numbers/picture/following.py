@@ -37,8 +37,8 @@ FAR = 3.0
 def following(rows: Rows, others: F8, doubt: F8, tested: Mask) -> Chances:
     """From the others' estimate of each row's task and its variance; those who are not `tested` have no chances."""
     out = nobody(rows.n_workers)
-    if tested.sum() < FEWEST or not float(others.std()) > 0:
-        return out
+    if tested.sum() < FEWEST or _usual_slope(*_sums(rows, others, tested)[1:]) <= 0:
+        return out  # too few, or a crowd that goes with nobody
     honest, idle = _evidence(rows, others, doubt, tested)
     top = np.maximum(honest.max(axis=(1, 2)), idle)
     each, m = np.exp(honest - top[:, None, None]), len(idle)
@@ -50,9 +50,8 @@ def following(rows: Rows, others: F8, doubt: F8, tested: Mask) -> Chances:
 
 def _evidence(rows: Rows, others: F8, doubt: F8, tested: Mask) -> tuple[F8, F8]:
     """Log-likelihoods [worker, slope, spread] of the honest law, and [worker] of the idle one, of those tested."""
-    n, w = np.maximum(rows.per_worker, 1.0), rows.worker
-    x, y = (each - (rows.worker_sum(each) / n)[w] for each in (_tame(rows), others))
-    xx, xy, yy = (rows.worker_sum(each)[tested] for each in (x * x, x * y, y * y))
+    n = np.maximum(rows.per_worker, 1.0)
+    xx, xy, yy = _sums(rows, others, tested)
     unit = _usual_slope(xy, yy)
     xy, yy = unit * xy, unit**2 * yy
     unknown = unit**2 * (rows.worker_sum(np.nan_to_num(doubt)) / n)[tested]
@@ -66,6 +65,14 @@ def _evidence(rows: Rows, others: F8, doubt: F8, tested: Mask) -> tuple[F8, F8]:
     idle = -0.5 * free[:, None] * np.log(spread) - xx[:, None] / (2 * spread)
     law = sum(share * _normal(0.0, apart) for share, apart in IDLE_APART)
     return np.asarray(honest), np.asarray(logsumexp(idle + np.log(law), axis=1))
+
+
+def _sums(rows: Rows, others: F8, tested: Mask) -> tuple[F8, F8, F8]:
+    """Squares and products of answers and the others' estimates around each worker's means: xx, xy, yy."""
+    n = np.maximum(rows.per_worker, 1.0)
+    x, y = (each - (rows.worker_sum(each) / n)[rows.worker] for each in (_tame(rows), others))
+    xx, xy, yy = (rows.worker_sum(each)[tested] for each in (x * x, x * y, y * y))
+    return xx, xy, yy
 
 
 def _usual_slope(xy: F8, yy: F8) -> float:
