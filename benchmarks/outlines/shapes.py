@@ -14,7 +14,7 @@ from crowdwise.core import kind as kinds
 from crowdwise.maths.outlines.raster import fill_even_odd
 
 WIDTH, HEIGHT, POINTS, PICTURES, WORKERS = 160, 120, 40, 12, 15
-SEEDS = (21, 22, 23)
+SEEDS = (31, 32, 33)
 OBJECTS = ("round", "long", "small", "three")
 TROUBLE = ("honest", "anything", "nothing", "a rectangle", "too wide", "one of three", "always the same")
 OURS = ("outline_vote", "pixel_rasa", "staple", "pixel_vote")

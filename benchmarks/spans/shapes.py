@@ -25,7 +25,7 @@ TROUBLE: dict[str, dict[str, float]] = {
     "30 % mark the beginning": {"constant": 0.3},
     "half mark the beginning": {"constant": 0.5},
 }
-# What is taken off a worker's agreement for the place alone was settled with the seeds 1000 to 6039.
+# What is taken off a worker's agreement for the place alone was settled with the seeds 1000 to 6031.
 SEEDS = (100, 7000, 8000)
 
 

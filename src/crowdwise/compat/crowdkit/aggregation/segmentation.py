@@ -206,11 +206,11 @@ def _posterior(yes: F8, no: F8) -> F8:
 
 def _bound(seen: Patterns, skill: F8, prior: F8, belief: F8) -> float:
     right = np.where(seen.said > 0, skill[:, None], 1 - skill[:, None])
-    with np.errstate(divide="ignore", invalid="ignore"):
+    with np.errstate(divide="ignore", invalid="ignore", over="ignore"):  # what is impossible has minus infinity
         inside = np.nan_to_num((np.log(right) + np.log(prior)) * belief, nan=0.0)
         outside = np.nan_to_num((np.log(1 - right) + np.log(1 - prior)) * (1 - belief), nan=0.0)
         entropy = np.nan_to_num(np.log(belief) * belief, nan=0.0)
-    return float((inside.sum(axis=0) + outside.sum(axis=0) - entropy) @ seen.count)
+        return float((inside.sum(axis=0) + outside.sum(axis=0) - entropy) @ seen.count)
 
 
 def _checked(data: Any) -> Any:
