@@ -30,6 +30,7 @@ HEAD = "# The live server, measured\n\nEvery figure was printed by the command a
 ANNOTATORS, SECONDS = 200, 300.0
 # Rows of one call were taken one after the other on the same machine; and how much memory may grow and be called flat.
 RUN, FLAT = time.time(), 0.05
+FIT = "crowdwise.server.fitting"
 FAULTS = (RuntimeError, OSError, TimeoutError, asyncio.IncompleteReadError, KeyError, ValueError)
 
 
@@ -66,7 +67,7 @@ async def ready(until: list[float]) -> None:
 
 
 async def under_load(target: Target, seconds: float) -> dict[str, Any]:
-    until, took, odd, memory = [0.0], list[tuple[float, float]](), list[str](), list[float]()
+    until, took, odd, memory, most = [0.0], list[tuple[float, float]](), list[str](), list[float](), 0.0
     people = []
     for at in range(0, target.annotators, 20):  # they come in groups: not all at once at the door
         group = range(at, min(at + 20, target.annotators))
@@ -77,7 +78,8 @@ async def under_load(target: Target, seconds: float) -> dict[str, Any]:
     begun = time.monotonic()
     until[0] = begun + seconds
     while time.monotonic() < until[0]:
-        memory.append(memory_of(target))
+        memory.append(memory_of(target, FIT))
+        most = max(most, memory_of(target))
         await asyncio.sleep(min(5.0, seconds / 10))
     await asyncio.wait(people, timeout=90)
     for each in people:
@@ -91,7 +93,7 @@ async def under_load(target: Target, seconds: float) -> dict[str, Any]:
         "name": target.name, "asked": seconds, "seconds": spent, "annotators": target.annotators, "labels": len(took),
         "per_second": len(took) / spent, **at, "faults": len(odd), "example": odd[0] if odd else "",
         "memory_early": median(memory[:tenth]), "memory_half": median(memory[half - tenth // 2 : half + tenth]),
-        "memory_late": median(memory[-tenth:]), "memory_most": max(memory), "server_cpu": cpu_of(target) - cpu,
+        "memory_late": median(memory[-tenth:]), "memory_most": most, "server_cpu": cpu_of(target) - cpu,
         "load_cpu": time.process_time() - load, "tasks": target.tasks, "ran_out": left, "run": RUN,
     }  # fmt: skip
 
@@ -112,11 +114,13 @@ def family(target: Target) -> list[int]:
     return found
 
 
-def memory_of(target: Target) -> float:
-    """Resident memory in MB."""
+def memory_of(target: Target, without: str = "") -> float:
+    """Resident memory in MB, of processes whose command does not hold these words."""
     pages = 0
     for pid in family(target):
         try:
+            if without and without in Path(f"/proc/{pid}/cmdline").read_text():
+                continue
             pages += int(Path(f"/proc/{pid}/statm").read_text().split()[1])
         except OSError:
             continue
@@ -185,7 +189,8 @@ def section(found: dict[str, Any]) -> str:
         "With `--first` load and server come before other work on the machine; a machine that others use at the same "
         "time is slower than an idle one: compare rows, not machines. Where the column of seconds has less, the "
         "server was measured for a shorter time. Memory is the median of the samples in the first, the middle and the "
-        "last tenth of the time, and the highest of all: a fit in the background takes some for as long as it runs."
+        "last tenth of the time, without the process that fits in the background and ends with each fit, and the "
+        "highest of all with it."
         "\n\n" + figures(header, rows) + verdict(found) + caveats(found)
     )
 
