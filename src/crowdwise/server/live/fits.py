@@ -26,7 +26,7 @@ from .settled import Arrays, text
 from .state import Live
 from .votes import votes_of
 
-I8 = npt.NDArray[np.int64]
+Codes = npt.NDArray[np.integer[Any]]
 # Labels a class and worker below which confusion matrices say nothing, as in workers.study.
 _FEWEST = 8
 # A class in the evidence of a flag: fits know their numbers, people their names.
@@ -39,9 +39,9 @@ class Rows:
 
     config: Config
     n_tasks: int
-    task: I8
-    worker: I8
-    label: I8
+    task: Codes
+    worker: Codes
+    label: Codes
     gold: dict[int, Any]
     answers: Any = None
     names: tuple[str, ...] = ()
@@ -49,7 +49,8 @@ class Rows:
 
 def rows_of(live: Live, answers: Callable[[int], Any] | None = None) -> Rows:
     """The answers of this moment."""
-    task, worker, label, _ = live.session.model.chains.rows()
+    # A copy that a fit keeps for as long as it takes: of each answer as few bytes as will do.
+    task, worker, label = (x.astype(np.int32) for x in live.session.model.chains.rows()[:3])
     said = answers(live.last) if answers is not None and not live.config.sure else None
     names = tuple(each.name for each in live.crowd.workers)
     return Rows(live.config, len(live.crowd.tasks), task, worker, label, dict(live.gold), said, names)
@@ -85,8 +86,8 @@ def _classes(rows: Rows, flags: bool) -> tuple[npt.NDArray[np.float64], dict[str
     label = np.array(names)[rows.label]
     votes = Annotations.from_arrays(rows.task, rows.worker, label, classes=names, order=order)
     place = {name: code for code, name in enumerate(rows.config.classes)}
-    seen = set(rows.task.tolist())
-    gold = {task: names[place[answer]] for task, answer in rows.gold.items() if task in seen}
+    seen = np.bincount(rows.task, minlength=rows.n_tasks) > 0
+    gold = {task: names[place[answer]] for task, answer in rows.gold.items() if seen[task]}
     result = made(rows.config.method or default_of(votes)).fit(votes, gold=gold or None)
     out[votes.tasks.to_numpy()] = result.posterior
     more = {"agreement": _agreement(rows, k), "skill": _skills(result)}
@@ -119,7 +120,8 @@ def _flags(votes: Annotations, result: Result, rows: Rows) -> dict[str, Any]:
 
 def _agreement(rows: Rows, k: int) -> float | None:
     """The share of pairs of answers to one task that agree."""
-    n = np.bincount(rows.task * k + rows.label, minlength=rows.n_tasks * k).reshape(rows.n_tasks, k).astype(float)
+    cell = rows.task.astype(np.int64) * k + rows.label
+    n = np.bincount(cell, minlength=rows.n_tasks * k).reshape(rows.n_tasks, k).astype(float)
     total = n.sum(axis=1)
     pairs = float((total * (total - 1)).sum())
     return float((n * (n - 1)).sum()) / pairs if pairs else None
