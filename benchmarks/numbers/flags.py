@@ -30,9 +30,9 @@ def counts(steps: tuple[float, ...], seed: int, **shares: float) -> Counter[tupl
     rows, crowd = planted(steps, seed, **shares)
     found = quality(rows, numbers.gaussian(rows, slope=True))
     kind, out = np.array(crowd.kind), Counter()
-    for flag in FLAGS[:3]:
-        hit, due = getattr(found, flag), kind == flag
-        free = kind == "honest"
+    hits = dict(zip(FLAGS[:3], (found.constant, *found.chances.sure()), strict=True))
+    for flag, hit in hits.items():
+        due, free = kind == flag, kind == "honest"
         out.update({(flag, "hits"): int((hit & due).sum()), (flag, "due"): int(due.sum())})
         out.update({(flag, "false"): int((hit & free).sum()), (flag, "free"): int(free.sum())})
     group = np.where(crowd.copies >= 0, crowd.copies, np.arange(30))
