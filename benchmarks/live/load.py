@@ -204,7 +204,7 @@ def verdict(found: dict[str, Any]) -> str:
     out = f"\n\nOurs is {ratio:.1f} times the bare route; the bar is 5, which is {'met' if ratio >= 5 else 'missed'}. "
     out += (
         f"The bare route waits for the disk, one commit a label, and takes {per_label(bare):.2f} ms of CPU for the two "
-        f"requests of a label; ours takes {cpu:.2f} ms for its one, in one process. "
+        f"requests of a label; ours takes {cpu:.2f} ms for its one, fits in their own process not counted. "
     )
     for name in ("potato", "labelstudio"):
         if name in found:

@@ -12,19 +12,17 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import ClassVar
 
-import numpy as np
-
 from ...core.params import NonNegative
 from ...core.votes import Votes
 from ...kinds.outlines.answers import Outlines
-from ...maths.outlines.masks import Mask, vote
-from .base import F8, Looked, OutlineAggregator
+from .base import F8
+from .pixel_vote import PixelVote
 from .trust import trust_by_overlap
 
 
 @dataclass(frozen=True, kw_only=True)
-class OutlineVote(OutlineAggregator):
-    """`power` is how much better workers count for more.
+class OutlineVote(PixelVote):
+    """`power` is how much better workers count for more; a pixel is in with more than `share` of the weight.
 
     >>> import crowdwise as cw
     >>> square = [[[0, 0], [4, 0], [4, 4], [0, 4]]]
@@ -39,8 +37,3 @@ class OutlineVote(OutlineAggregator):
     def trust(self, votes: Votes[Outlines], told: dict[int, list[F8]]) -> F8:
         """Everybody's weight."""
         return trust_by_overlap(votes, told, self.pixels, self.power)
-
-    def combine(self, masks: Mask, weight: F8) -> Looked:
-        """The vote of one picture."""
-        none = np.full(len(masks), np.nan)
-        return Looked(vote(masks, weight) > 0.5 + 1e-12, none, none)

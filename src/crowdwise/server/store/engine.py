@@ -13,7 +13,7 @@ from ...core.errors import CrowdwiseError, DataError, MissingDependencyError
 
 MIGRATIONS = Path(__file__).parents[1] / "migrations"
 # The step of the tables that this version works with; Alembic is not asked where the database is there already.
-HEAD = max(path.name[1:5] for path in (MIGRATIONS / "versions").glob("m*.py"))
+HEAD = "0001"
 BUSY_MS = 5_000
 # Pages that each connection keeps (kB), and pages that the write-ahead log gathers before they go to their places.
 PRAGMAS = ("cache_size=-16384", "wal_autocheckpoint=8192")
