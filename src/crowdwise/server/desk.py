@@ -13,7 +13,7 @@ import threading
 import time
 from collections.abc import Callable
 from concurrent.futures import Future
-from typing import Any
+from typing import Any, Protocol
 
 import sqlalchemy as sa
 
@@ -28,6 +28,22 @@ MOST = 200
 IDLE = 0.25
 # A function of a shift; where it has an attribute `key`, (worker, key), what that names is looked up with the others'.
 Command = Callable[[Shift], Any]
+
+
+class Reply(Protocol):
+    """What hears how a command ended: a future of an event loop, or what behaves as one."""
+
+    def get_loop(self) -> asyncio.AbstractEventLoop:
+        """Where it is told."""
+
+    def done(self) -> bool:
+        """Whether nobody waits any more."""
+
+    def set_result(self, result: Any, /) -> None:
+        """It was done."""
+
+    def set_exception(self, exception: BaseException, /) -> None:
+        """It was not."""
 
 
 class Desk:
@@ -52,10 +68,13 @@ class Desk:
 
     async def ask(self, command: Command, *, write: bool = True) -> Any:
         """The same for the event loop."""
-        loop = asyncio.get_running_loop()
-        done: asyncio.Future[Any] = loop.create_future()
-        self._queue.put((command, write, done))
+        done: asyncio.Future[Any] = asyncio.get_running_loop().create_future()
+        self.send(command, done, write=write)
         return await done
+
+    def send(self, command: Command, reply: Reply, *, write: bool = True) -> None:
+        """The same for who does not wait: `reply` hears of it in its own loop."""
+        self._queue.put((command, write, reply))
 
     def close(self) -> None:
         """Finish what has queued up and stop."""

@@ -5,6 +5,7 @@ from __future__ import annotations
 import signal
 import socket
 from collections.abc import Callable
+from functools import partial
 from pathlib import Path
 from typing import Any
 
@@ -12,6 +13,8 @@ import uvicorn
 
 from ..core.errors import DataError
 from .api.app import make_app
+from .api.lane import Lane
+from .api.line import Line
 from .project import Project
 
 
@@ -30,8 +33,9 @@ def run(
     signal.signal(signal.SIGTERM, _ended)
     with Project(path, serve=True) as project:
         app = make_app(project, insecure_local=insecure_local, rate=rate, burst=4 * rate)
+        line: Any = partial(Line, Lane(app))  # what the server makes of each connection
         config = uvicorn.Config(
-            app, host=host, port=port, log_level="warning", access_log=False, server_header=False,
+            app, http=line, host=host, port=port, log_level="warning", access_log=False, server_header=False,
             proxy_headers=proxy, forwarded_allow_ips="127.0.0.1" if proxy else "", timeout_keep_alive=75,
             timeout_graceful_shutdown=5,
         )  # fmt: skip

@@ -15,7 +15,6 @@ from . import annotate, lead, shape, watch
 from .forms import ProblemOut
 from .guard import Guard, Message, Receive, Send
 from .hub import Hub
-from .lane import Lane
 from .who import Rates
 
 API = ("/projects", "/media", "/healthz", "/metrics")
@@ -23,7 +22,7 @@ ABOUT = "Live labelling: tasks out, answers in, each stored before it is acknowl
 
 
 class App(FastAPI):
-    """The quick lane and the guard stand before the framework, not inside it: most requests never get there."""
+    """The guard stands before the framework, not inside it."""
 
     async def __call__(self, scope: Message, receive: Receive, send: Send) -> None:
         """One request."""
@@ -39,8 +38,8 @@ class App(FastAPI):
         return self.openapi_schema or {}
 
     @cached_property
-    def _front(self) -> Lane:
-        return Lane(self, Guard(super().__call__))
+    def _front(self) -> Guard:
+        return Guard(super().__call__)
 
 
 def make_app(project: Project, *, insecure_local: bool = False, rate: float = 50.0, burst: float = 200.0) -> FastAPI:

@@ -1,13 +1,16 @@
-"""The quick lane: GET next and POST labels, most of all requests, answered without the framework and its layers.
+"""The quick lane: GET next and POST labels, most of all requests, read and answered without the framework.
 
 It takes plain requests of tokens that are known: whatever is odd about one (no or another token, a cookie, a header
-twice, a body or a parameter that does not fit) goes the usual way and gets the usual refusal. Both ways do the same
-acts and say the same; here the answer is put together from texts of JSON that are there already.
+that is not expected here or stands twice, a body or a parameter that does not fit, a request that comes in pieces) goes
+the usual way and gets the usual refusal. Both ways do the same acts and say the same; here the answer is put together
+from texts of JSON that are there already. `line.py` has the connection.
 """
 
 from __future__ import annotations
 
 import re
+from functools import lru_cache
+from http import HTTPStatus
 from json.encoder import encode_basestring
 from typing import Any
 
@@ -23,14 +26,22 @@ from ..store.log import Event
 from ..words import KEY
 from . import forms
 from .annotate import said_of, worker_of
-from .guard import BODY, PAIRS, Message, Receive, Send
+from .guard import BODY, PAIRS
 from .shape import as_problem
 from .who import Rates
 
 BEARER = b"Bearer "
-COUNT = re.compile(rb"\A(n|next)=([1-9][0-9]{0,2})\Z")
-PLAIN_KEY = re.compile(rf"\A[\x21-\x7e]{{1,{KEY}}}\Z")
-JSON = [(b"content-type", b"application/json"), *PAIRS]
+# Lines of printable ASCII with nothing between them but their ends, as in all requests that programs send.
+HEAD = re.compile(rb"(?:[\x20-\x7e]+\r\n)+[\x20-\x7e]+")
+FIRST = re.compile(rb"(GET|POST) /projects/([^/?#% ]+)/(next|labels)(?:\?(n|next)=([1-9][0-9]{0,2}))? HTTP/1\.1")
+PLAIN_KEY = re.compile(rb"[\x21-\x7e]{1,%d}" % KEY)
+# Headers that change nothing of what the lane does with a request; one that does, or may, is not among them.
+HARMLESS = frozenset((
+    b"host", b"user-agent", b"accept", b"accept-encoding", b"accept-language", b"authorization", b"content-type",
+    b"content-length", b"idempotency-key", b"connection", b"x-forwarded-for", b"x-forwarded-proto", b"x-real-ip",
+))  # fmt: skip
+# What stands before the body of every answer, and behind its status, its length and its type.
+ALWAYS = b"".join(b"%b: %b\r\n" % pair for pair in PAIRS)
 VALID = forms.LabelIn.__pydantic_validator__
 
 
@@ -94,62 +105,30 @@ def told(hand: acts.Hand) -> str:
 
 
 class Lane:
-    """An ASGI layer before the guard; `app` takes what is not plain."""
+    """Reads requests and writes answers, as bytes; None for what is not plain."""
 
-    def __init__(self, of: FastAPI, app: Any) -> None:
-        self.app = app
+    def __init__(self, of: FastAPI) -> None:
         self.project: Project = of.state.project
         self.rates: Rates = of.state.rates
         self.answered: dict[int, int] = of.state.answered
+        self._name = self.project.name.encode()
 
-    async def __call__(self, scope: Message, receive: Receive, send: Send) -> None:
-        """One request: here where it is plain, else by the routes."""
-        n = _asked(scope, self.project.name) if scope["type"] == "http" else None
-        headers = dict(scope["headers"]) if n is not None else {}
-        who = self._who(headers) if len(headers) == len(scope.get("headers", ())) else None
-        if n is None or who is None:
-            await self.app(scope, receive, send)
-            return
-        command: Next | Answer | None = None
-        if scope["method"] == "GET":
-            command = Next(who, n)
-        elif _short(headers):
-            body, receive = await _body(receive)
-            command = _label(who, headers, body, n)
-        if command is None:
-            await self.app(scope, receive, send)
-            return
-        await self._answer(command, send)
-
-    async def _answer(self, command: Next | Answer, send: Send) -> None:
-        try:
-            self.rates.take(command.who.token)
-            found = await self.project.desk.ask(command)
-        except Problem as problem:
-            await self._refuse(problem, send)
-            return
-        except Exception:
-            await self._refuse(Problem(500, "a fault of the server; nothing was stored"), send)
-            raise
-        if isinstance(command, Next):
-            await self._send(200, told(found), send)
-        else:
-            new, event, hand = found
-            await self._send(201 if new else 200, command.told(event, hand), send)
-
-    async def _send(self, status: int, text: str, send: Send) -> None:
-        self.answered[status] = self.answered.get(status, 0) + 1
-        body = text.encode()
-        headers = [(b"content-length", b"%d" % len(body)), *JSON]
-        await send({"type": "http.response.start", "status": status, "headers": headers})
-        await send({"type": "http.response.body", "body": body})
-
-    async def _refuse(self, problem: Problem, send: Send) -> None:
-        self.answered[problem.status] = self.answered.get(problem.status, 0) + 1
-        shown = as_problem(problem)
-        headers = [*shown.raw_headers, *PAIRS]
-        await send({"type": "http.response.start", "status": shown.status_code, "headers": headers})
-        await send({"type": "http.response.body", "body": shown.body})
+    def read(self, data: bytes) -> Next | Answer | None:
+        """The command of one whole request."""
+        head, end, body = data.partition(b"\r\n\r\n")
+        first, _, rest = head.partition(b"\r\n")
+        asked = _asked(first, self._name) if end else None
+        if asked is None or HEAD.fullmatch(rest) is None:
+            return None
+        headers = _headers(rest)
+        who = None if headers is None else self._who(headers)
+        if headers is None or who is None:
+            return None
+        if asked[0] == b"GET":
+            return Next(who, asked[1]) if not body and b"content-length" not in headers else None
+        if headers.get(b"content-length") != b"%d" % len(body) or len(body) > BODY:
+            return None
+        return _label(who, headers, body, asked[1])
 
     def _who(self, headers: dict[bytes, bytes]) -> Principal | None:
         secret = headers.get(b"authorization", b"")
@@ -158,52 +137,64 @@ class Lane:
         found = self.project.door.remembered(secret[len(BEARER) :].decode("latin-1"))
         return found if found is not None and found.may("annotate") else None
 
+    def told(self, command: Next | Answer, found: Any, date: bytes) -> bytes:
+        """The answer to a command that was done; `date` is a line of the head, or more."""
+        if isinstance(command, Next):
+            return self._whole(200, b"application/json", told(found).encode(), date)
+        new, event, hand = found
+        return self._whole(201 if new else 200, b"application/json", command.told(event, hand).encode(), date)
 
-def _asked(scope: Message, name: str) -> int | None:
-    """How many tasks are asked for, if this is one of the two requests in their plain form."""
-    method, path, query = scope["method"], scope["path"], scope["query_string"]
-    what = "labels" if method == "POST" else "next" if method == "GET" else ""
-    if not what or not path.endswith(what) or path != f"/projects/{name}/{what}":
+    def refused(self, problem: Problem, date: bytes) -> bytes:
+        """The answer to a command that was not."""
+        shown = as_problem(problem)
+        more = b"".join(b"%b: %b\r\n" % pair for pair in shown.raw_headers if not pair[0].startswith(b"content-"))
+        return self._whole(problem.status, b"application/problem+json", bytes(shown.body), date + more)
+
+    def _whole(self, status: int, kind: bytes, body: bytes, more: bytes) -> bytes:
+        self.answered[status] = self.answered.get(status, 0) + 1
+        first = _first(status)
+        return b"%bcontent-length: %d\r\ncontent-type: %b\r\n%b%b\r\n%b" % (
+            first, len(body), kind, more, ALWAYS, body)  # fmt: skip
+
+
+@lru_cache(maxsize=64)
+def _first(status: int) -> bytes:
+    return b"HTTP/1.1 %d %b\r\n" % (status, HTTPStatus(status).phrase.encode())
+
+
+@lru_cache(maxsize=1_024)
+def _asked(first: bytes, name: bytes) -> tuple[bytes, int] | None:
+    """Method and how many tasks are asked for, if this is one of the two requests in their plain form."""
+    found = FIRST.fullmatch(first)
+    if found is None or found[2] != name:
         return None
-    if not query:
-        return 1 if method == "GET" else 0
-    found = COUNT.match(query)
-    if found is None or found[1] != (b"n" if method == "GET" else b"next"):
+    method, what, count = found[1], found[3], found[4]
+    if (method, what) not in ((b"GET", b"next"), (b"POST", b"labels")):
         return None
-    n = int(found[2])
-    return n if n <= acts.HANDS else None
+    if count is None:
+        return method, 1 if method == b"GET" else 0
+    n = int(found[5])
+    return (method, n) if count == (b"n" if method == b"GET" else b"next") and n <= acts.HANDS else None
 
 
-def _short(headers: dict[bytes, bytes]) -> bool:
-    """Whether the body says its length, and is not too long."""
-    length = headers.get(b"content-length", b"")
-    return length.isdigit() and int(length) <= BODY
-
-
-async def _body(receive: Receive) -> tuple[bytes, Receive]:
-    """The body, and a way to read it once more."""
-    parts: list[Message] = []
-    while True:
-        message = await receive()
-        parts.append(message)
-        if message["type"] != "http.request" or not message.get("more_body"):
-            break
-    left = iter(parts)
-
-    async def again() -> Message:
-        for each in left:
-            return each
-        return await receive()
-
-    return b"".join(each.get("body", b"") for each in parts), again
+def _headers(rest: bytes) -> dict[bytes, bytes] | None:
+    """Headers by their names in small letters, where all are harmless and none stands twice."""
+    out: dict[bytes, bytes] = {}
+    for line in rest.split(b"\r\n"):
+        name, _, value = line.partition(b":")
+        name = name.lower()
+        if name not in HARMLESS or name in out:
+            return None
+        out[name] = value.strip()
+    return out if b"host" in out and out.get(b"connection", b"keep-alive").lower() == b"keep-alive" else None
 
 
 def _label(who: Principal, headers: dict[bytes, bytes], body: bytes, n: int) -> Answer | None:
     """The answer and its key, where both are as they should be."""
-    key = headers.get(b"idempotency-key", b"").decode("latin-1")
-    if headers.get(b"content-type") != b"application/json" or not PLAIN_KEY.match(key):
+    key = headers.get(b"idempotency-key", b"")
+    if headers.get(b"content-type") != b"application/json" or PLAIN_KEY.fullmatch(key) is None:
         return None
     try:
-        return Answer(who, VALID.validate_json(body), key, n)
+        return Answer(who, VALID.validate_json(body), key.decode(), n)
     except (ValidationError, ValueError, RecursionError):
         return None
