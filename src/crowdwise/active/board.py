@@ -57,29 +57,37 @@ class Board:
 
     def look(self, task: int) -> str:
         """Look at one task again, after an answer or a lease; its reason to stop, "" while it is open."""
+        return self.follow(task)[0]
+
+    def follow(self, task: int) -> tuple[str, bool]:
+        """The same, and whether the task's label is another now."""
         if task >= len(self.busy):
             self._grow(task + 1)
-        row = self.model.cautious(task)
-        if self.temperature != 1:
-            row = soften(row[None], self.temperature)[0]
         if self.rule < 0 or self.stop.value is not None:
-            return self._look(task, row)
-        stop = self.stop
-        bounds = (stop.target, stop.fewest, self._cap)
-        before, after = kernels.look(task, row, self.rule, bounds, _WHY, task in self.empty, N_LEVELS,
-                                     self.model.chains.gold, *self._tables)  # fmt: skip
-        self.progress.change(before, after)
-        return REASONS[self.reason[task]]
+            return self._follow(task)
+        bounds = (self.stop.target, self.stop.fewest, self._cap)
+        how, chains = (self.rule, bounds, _WHY, task in self.empty, N_LEVELS), self.model.chains
+        if self.temperature == 1:
+            found = kernels.follow(task, *how, chains.gold, chains.tables, *self._tables)
+        else:
+            found = kernels.look(task, self._row(task), *how, chains.gold, *self._tables)
+        self.progress.change(*found[:2])
+        return REASONS[self.reason[task]], found[2]
 
-    def _look(self, task: int, row: F8) -> str:
+    def _follow(self, task: int) -> tuple[str, bool]:
         """The same where a rule of the caller's own, or the worth of an answer, decides."""
-        before = float(self.believed[task].max())
+        row = self._row(task)
+        before, label = float(self.believed[task].max()), self.label(task)
         self.believed[task] = row
         self.progress.change(before, float(row.max()))
         sure = row.max(keepdims=True)
         self.reason[task] = self._reasons(sure, self.model.chains.n[task : task + 1], task)[0]
         self.relevel(task)
-        return REASONS[self.reason[task]]
+        return REASONS[self.reason[task]], label != self.label(task)
+
+    def _row(self, task: int) -> F8:
+        """What is believed of one task."""
+        return np.asarray(soften(self.model.cautious(task)[None], self.temperature)[0])
 
     def relevel(self, task: int) -> None:
         """A task went into somebody's hands, or came back."""

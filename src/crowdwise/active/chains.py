@@ -67,11 +67,10 @@ class Chains:
             e = int(self.after[e])
         return out
 
-    def put(self, task: int, worker: int, label: int, weight: float) -> int:
-        """Enter an answer, not yet booked; the label that it replaces, or -1."""
-        chain, edges, much, tables, *_, q = self._tables
-        earlier = int(live.put(task, worker, label, weight, self.n_edges, chain, edges, much, tables, q, self.own,
-                               self.n, self.seen))  # fmt: skip
+    def enter(self, task: int, worker: int, label: int, weight: float) -> int:
+        """Take an answer in and do its task's E-step; the label that it replaces, or -1."""
+        earlier = int(live.enter(task, worker, label, weight, self.n_edges, self.gold, *self.tables, self.own, self.n,
+                                 self.seen))  # fmt: skip
         if earlier < 0:
             self.n_edges += 1
             self.n_labels += 1
@@ -103,20 +102,21 @@ class Chains:
     # ---------------------------------------------------------------- beliefs
     def absorb(self, task: int) -> float:
         """One task's E-step, with all tables following."""
-        return float(live.absorb(task, self.gold, *self._tables, self.own))
+        return float(live.absorb(task, self.gold, *self.tables, self.own))
 
     def sweep(self) -> float:
         """The same for all tasks."""
-        return float(live.sweep(self.n_tasks, self.gold, *self._tables, self.own))
+        return float(live.sweep(self.n_tasks, self.gold, *self.tables, self.own))
 
     def without_own(self, first: int, n: int) -> F8:
         """Posteriors by counts without the task's own answers."""
         out = np.empty((n, self.q.shape[1]))
-        live.without_own(n, self.gold, *self._tables, first, out)
+        live.without_own(n, self.gold, *self.tables, first, out)
         return out
 
     @property
-    def _tables(self) -> tuple[Any, ...]:
+    def tables(self) -> tuple[Any, ...]:
+        """What the kernels work on, in their order: chains of answers, the answers, counts, priors, posteriors."""
         chain, edges = (self.head, self.after, self.counted), (self.who, self.said)
         tables = (self.counts, self.totals, self.mass, self.right)
         return chain, edges, self.weight, tables, self.prior, self.prior_totals, self.prior_class, self.q
@@ -128,7 +128,7 @@ class Chains:
 
     def believe(self, tasks: I8, posterior: F8) -> None:
         """Take over posteriors of tasks that have answers; gold stays."""
-        chain, edges, weight, tables, prior, totals, _, q = self._tables
+        chain, edges, weight, tables, prior, totals, _, q = self.tables
         rows = np.ascontiguousarray(posterior)
         live.believe(tasks, rows, self.n, self.gold, chain, edges, weight, tables, prior, totals, q, self.own)
 

@@ -73,9 +73,8 @@ class OnlineModel:
             raise DataError(f"the weight of an answer must be above 0, got {weight}")
         self.chains.grow(task + 1, worker + 1)
         before = self.chains.q[task].copy() if self.chains.n_of(task) else None
-        earlier = self.chains.put(task, worker, label, weight)
+        earlier = self.chains.enter(task, worker, label, weight)
         self._undoable = (task, worker, before, earlier)
-        self.chains.absorb(task)
         return np.asarray(self.chains.q[task])
 
     def undo(self, task: int, worker: int) -> None:

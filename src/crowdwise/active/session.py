@@ -125,14 +125,13 @@ class Session:
     # ---------------------------------------------------------------- answers
     def tell(self, task: int, worker: int, label: int) -> str:
         """An answer came; why its task stops now, "" while it stays open."""
-        known = task < len(self.board.busy)
-        before = self.board.label(task) if known and self.model.chains.n_of(task) else -1
+        first = task >= len(self.board.busy) or not self.model.chains.n_of(task)
         n = self.model.n_labels
         self.model.update(task, worker, label)
         self._let_go(task, worker)
         self.spent += self.cost_of(worker) if self.model.n_labels > n else 0.0
-        reason = self.board.look(task)
-        self.board.flips.add(self.board.label(task) != before)
+        reason, turned = self.board.follow(task)
+        self.board.flips.add(first or turned)
         self.recent.append(task)
         if self.due:
             self.sweep()

@@ -12,6 +12,7 @@ from typing import Any
 import uvicorn
 
 from ..core.errors import DataError
+from . import process
 from .api.app import make_app
 from .api.lane import Lane
 from .api.line import Line
@@ -31,7 +32,9 @@ def run(
     """Open the project, listen, say where (`told`), and close it at the end."""
     # The server hands the signal on when it is done; the project is still to be closed then.
     signal.signal(signal.SIGTERM, _ended)
+    process.prepare()
     with Project(path, serve=True) as project:
+        process.opened()
         app = make_app(project, insecure_local=insecure_local, rate=rate, burst=4 * rate)
         line: Any = partial(Line, Lane(app))  # what the server makes of each connection
         config = uvicorn.Config(

@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-import ctypes
-import os
 import threading
 import time
 from typing import TYPE_CHECKING, Any
@@ -15,6 +13,7 @@ from .fitting import Fitter
 from .live.fits import Rows, rows_of
 from .live.settled import KEPT, Arrays, pack, with_flags_of
 from .problems import Problem
+from .process import give_back
 from .shift import Shift
 from .store import tables as t
 
@@ -27,7 +26,7 @@ EVERY = 0.5
 # most of the time, rest longer; fits in between take over those that were found last.
 REST, REST_OF_FLAGS = 9.0, 30.0
 # Events after which the state is kept again: the most that a start has to replay.
-SNAPSHOT = 25_000
+SNAPSHOT = 50_000
 
 
 class Settler:
@@ -80,7 +79,7 @@ class Settler:
             self.failed = str(error)
             return False
         finally:
-            _give_back()
+            give_back()
             self._rest(time.monotonic() - begun, flags)
         if not flags:
             arrays = with_flags_of(desk.live.settled, arrays)
@@ -97,13 +96,6 @@ class Settler:
         else:
             self._plain = took
         self._rested = now + self._rests[0] * (min(self._plain, took) if flags and self._plain else took)
-
-
-def _give_back() -> None:
-    """Hand back to the system what a fit took for a moment, where the C library would keep it."""
-    trim = getattr(ctypes.CDLL(None), "malloc_trim", None) if os.name == "posix" else None
-    if trim is not None:
-        trim(0)
 
 
 def _begin(shift: Shift) -> tuple[int, Rows] | None:

@@ -12,6 +12,7 @@ import numpy as np
 from numba import njit
 
 from .levels import move
+from .live import cautious, class_shares
 
 ENTROPY, MARGIN, DOUBT, CHANCE, TURN = range(5)
 _LEAST = 1e-300
@@ -60,16 +61,19 @@ def relevel(task, rule, cap, n_levels, believed, busy, n, reason, index):
 
 @njit(cache=True, nogil=True)
 def look(task, row, rule, stop, reasons, alone, n_levels, gold, believed, busy, n, reason, index):
-    """Take over what is believed of a task: how sure it was, and is; its reason to stop and its level follow.
+    """Take over what is believed of a task: how sure it was, and is, and whether its label changed; its reason to stop
+    and its level follow.
 
     `stop` is (target, fewest, cap, -1 without), `reasons` the numbers of (sure, cap, nobody, gold); `alone`: nobody is
     left to be asked about it.
     """
     target, fewest, cap = stop
-    before, after = believed[task, 0], row[0]
+    first, second = 0, 0
     for k in range(len(row)):
-        before, after = max(before, believed[task, k]), max(after, row[k])
-        believed[task, k] = row[k]
+        first = k if believed[task, k] > believed[task, first] else first
+        second = k if row[k] > row[second] else second
+    before, after = believed[task, first], row[second]
+    believed[task] = row
     why = 0
     if gold[task] >= 0:
         why = reasons[3]
@@ -81,7 +85,17 @@ def look(task, row, rule, stop, reasons, alone, n_levels, gold, believed, busy, 
         why = reasons[2]
     reason[task] = why
     relevel(task, rule, cap, n_levels, believed, busy, n, reason, index)
-    return before, after
+    return before, after, first != second
+
+
+@njit(cache=True, nogil=True, error_model="numpy")
+def follow(task, rule, stop, reasons, alone, n_levels, gold, beliefs, believed, busy, n, reason, index):
+    """`look` at what the model believes now; `beliefs` are its tables."""
+    chain, edges, weight, tables, prior, prior_totals, prior_class, q = beliefs
+    row, shares = np.empty(q.shape[1]), np.empty(q.shape[1])
+    class_shares(tables[2], prior_class, shares)
+    cautious(task, gold, chain, edges, weight, tables, prior, prior_totals, shares, q, row)
+    return look(task, row, rule, stop, reasons, alone, n_levels, gold, believed, busy, n, reason, index)
 
 
 @njit(cache=True, nogil=True)

@@ -137,6 +137,15 @@ def put(task, worker, label, much, edge, chain, edges, weight, tables, q, own, n
 
 
 @njit(cache=True, nogil=True, error_model="numpy")
+def enter(task, worker, label, much, edge, gold, chain, edges, weight, tables, prior, prior_totals, prior_class, q, own,
+          n, seen):  # fmt: skip
+    """`put`, then `absorb`: one call where each answer would need two."""
+    earlier = put(task, worker, label, much, edge, chain, edges, weight, tables, q, own, n, seen)
+    absorb(task, gold, chain, edges, weight, tables, prior, prior_totals, prior_class, q, own)
+    return earlier
+
+
+@njit(cache=True, nogil=True, error_model="numpy")
 def believe(tasks, posterior, n, gold, chain, edges, weight, tables, prior, prior_totals, q, own):
     """Book posterior[i, class] as what is believed of tasks[i], where it has answers; gold stays."""
     counts, totals, mass, right = tables
@@ -159,18 +168,22 @@ def sweep(n_tasks, gold, chain, edges, weight, tables, prior, prior_totals, prio
 @njit(cache=True, nogil=True, error_model="numpy")
 def without_own(n_tasks, gold, chain, edges, weight, tables, prior, prior_totals, prior_class, q, first, out):
     """The posteriors of `n_tasks` tasks from `first` on under tables that do not hold their own answers."""
-    counts, totals, mass, _ = tables
     shares = np.empty(q.shape[1])
-    class_shares(mass, prior_class, shares)
+    class_shares(tables[2], prior_class, shares)
     for i in range(n_tasks):
-        task = first + i
-        if gold[task] >= 0:
-            out[i] = 0.0
-            out[i, gold[task]] = 1.0
-        elif chain[0][task] < 0:
-            out[i] = shares
-        else:
-            e_step(task, chain, edges, weight, counts, totals, prior, prior_totals, shares, q, True, out[i])
+        cautious(first + i, gold, chain, edges, weight, tables, prior, prior_totals, shares, q, out[i])
+
+
+@njit(cache=True, nogil=True, error_model="numpy")
+def cautious(task, gold, chain, edges, weight, tables, prior, prior_totals, shares, q, out):
+    """The same of one task, under these class frequencies."""
+    if gold[task] >= 0:
+        out[:] = 0.0
+        out[gold[task]] = 1.0
+    elif chain[0][task] < 0:
+        out[:] = shares
+    else:
+        e_step(task, chain, edges, weight, tables[0], tables[1], prior, prior_totals, shares, q, True, out)
 
 
 @njit(cache=True, nogil=True)
