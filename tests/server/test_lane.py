@@ -3,51 +3,141 @@
 from __future__ import annotations
 
 import json
+import time
 
 import pytest
 
-from crowdwise.server.api import lane
+from crowdwise.server.api import lane as lanes
 from crowdwise.server.auth import issue
 from crowdwise.server.store.log import events
 
+from .wired import answer, request, wired
+
+
+class Lined:
+    """A project whose requests go both ways: over a connection with a lane, and through the routes."""
+
+    def __init__(self, made, server):
+        self.made, self.server = made, server
+        self.socket = server.connect()
+        self.file = self.socket.makefile("rb")
+        self.quick = []  # commands of the lane
+
+    def say(self, *args, **headers):
+        """What the server says to one request."""
+        self.socket.sendall(request(*args, **headers))
+        return answer(self.file)
+
+    def answers(self):
+        """How often something was answered in the log."""
+        with self.made.project.database.reader.connect() as connection:
+            return [e for e in events(connection, "main") if e.kind == "label"]
+
 
 @pytest.fixture
-def ways(make, monkeypatch):
-    """A project whose requests go both ways: (method, path, ...) -> the answer of the lane and that of the routes."""
+def lined(make, monkeypatch):
     made = make(tasks=30, workers=3, explore=0.0)
+    made.next(0)  # the door knows the token from now on
+    with wired(made.client.app) as server:
+        found = Lined(made, server)
+        read = lanes.Lane.read
 
-    def slow(*args, **more):
-        with monkeypatch.context() as patch:
-            patch.setattr(lane, "_asked", lambda scope, name: None)
-            return made.call(*args, **more)
+        def noted(self, data):
+            command = read(self, data)
+            if command is not None and command is not lanes.More.MORE:
+                found.quick.append(command)
+            return command
 
-    return made, slow
-
-
-def test_plain_requests_take_the_lane(ways, monkeypatch):
-    made, _ = ways
-    took = []
-    found = lane.told
-    monkeypatch.setattr(lane, "told", lambda hand: took.append(1) or found(hand))
-    assert made.get("/next", 0).status_code == 200  # the door does not know the token yet
-    assert made.get("/next?n=2", 0).status_code == 200
-    assert took
-    assert made.get("/next?n=2&worker=w1", 0).status_code == 403
+        monkeypatch.setattr(lanes.Lane, "read", noted)
+        yield found
+        found.socket.close()
 
 
-def test_the_same_receipt_both_ways(ways):
-    made, slow = ways
-    made.next(0)
+def label(task="t0", said="a", **more):
+    return json.dumps({"task": task, "answer": said, **more}).encode()
+
+
+def slowed(desk, seconds):
+    """Every batch of the desk takes so long."""
+    batch = desk._batch
+
+    def slow(given):
+        time.sleep(seconds if given else 0)
+        return batch(given)
+
+    desk._batch = slow
+
+
+def test_plain_requests_take_the_lane(lined):
+    token = lined.made.tokens[0]
+    status, headers, body = lined.say("GET", "/next?n=2", token)
+    assert status == 200
+    assert len(json.loads(body)["tasks"]) == 2
+    assert len(lined.quick) == 1
+    assert headers["content-type"] == "application/json"
+    assert headers["x-content-type-options"] == "nosniff"
+    assert "date" in headers
+    usual = lined.made.get("/next?n=2", 0)
+    assert usual.json() == json.loads(body)
+    assert set(usual.headers) <= set(headers)
+
+
+@pytest.mark.parametrize(
+    ("method", "path", "headers"),
+    [
+        ("GET", "/next?n=2&worker=w1", {}),
+        ("GET", "/next?n=0", {}),
+        ("GET", "/next?n=201", {}),
+        ("GET", "/next?next=1", {}),
+        ("GET", "/next/", {}),
+        ("GET", "/labels", {}),
+        ("PUT", "/next", {}),
+        ("GET", "/next", {"Cookie": "crowdwise=odd"}),
+        ("GET", "/next", {"Connection": "close"}),
+        ("GET", "/next", {"Expect": "100-continue"}),
+        ("GET", "/next", {"Host": None}),
+        ("GET", "/next", {"Content_Length": "0"}),
+        ("GET", "/next", {"Transfer_Encoding": "chunked"}),
+        ("GET", "/next", {"Authorization": "Basic odd"}),
+        ("GET", "/next", {"Accept": "text/plain\x01"}),
+        ("GET", "/next", {"Accept": "text/plain\r\nHost: there"}),
+        ("GET", "/next", {"Accept": "text/plain\r\n folded"}),
+        ("POST", "/labels", {}),
+        ("POST", "/labels?next=1", {"Content_Length": "+3"}),
+    ],
+)
+def test_odd_requests_go_the_usual_way(lined, method, path, headers):
+    body = label() if method == "POST" else b""
+    given = {"Connection": "close", **headers} if "Expect" not in headers else headers
+    data = request(method, path, lined.made.tokens[0], body, **given)
+    assert lanes.Lane(lined.made.client.app).read(data) is None
+    plain = request("GET", "/next", lined.made.tokens[0])
+    assert isinstance(lanes.Lane(lined.made.client.app).read(plain), lanes.Next)
+
+
+@pytest.mark.parametrize("end", [b"", b"GET", b"\r\n", b"x", b"GET / HTTP/1.1\r\n\r\n"])
+def test_more_bytes_than_the_request_has_are_not_plain(lined, end):
+    app, token = lined.made.client.app, lined.made.tokens[0]
+    get, post = request("GET", "/next", token), request("POST", "/labels", token, label(), Idempotency_Key="k")
+    assert (lanes.Lane(app).read(get + end) is None) == bool(end)
+    assert (lanes.Lane(app).read(post + end) is None) == bool(end)
+
+
+def test_the_same_receipt_both_ways(lined):
+    made, token = lined.made, lined.made.tokens[0]
     task = made.next(0)[0]
-    body, headers = {"task": task, "answer": "a"}, {"Idempotency-Key": "k1"}
-    first = made.call("POST", "/labels?next=1", 0, json=body, headers=headers)
-    again = slow("POST", "/labels?next=1", 0, json=body, headers=headers)
-    assert (first.status_code, again.status_code) == (201, 200)
-    assert first.json() == again.json()
-    assert dict(first.headers).keys() == dict(again.headers).keys()
-    other = {"task": task, "answer": "b"}
-    for way in (made.call, slow):
-        assert way("POST", "/labels", 0, json=other, headers=headers).status_code == 422
+    body, headers = label(task), {"Idempotency-Key": "k1", "Content-Type": "application/json"}
+    first = lined.say("POST", "/labels?next=1", token, body, Idempotency_Key="k1")
+    again = made.call("POST", "/labels?next=1", 0, content=body, headers=headers)
+    third = lined.say("POST", "/labels?next=1", token, body, Idempotency_Key="k1")
+    assert (first[0], again.status_code, third[0]) == (201, 200, 200)
+    assert len(lined.quick) == 2
+    assert len(lined.answers()) == 1
+    assert json.loads(first[2]) == again.json() == json.loads(third[2])
+    assert set(again.headers) <= set(first[1])
+    other = label(task, "b")
+    assert lined.say("POST", "/labels", token, other, Idempotency_Key="k1")[0] == 422
+    assert made.call("POST", "/labels", 0, content=other, headers=headers).status_code == 422
 
 
 @pytest.mark.parametrize(
@@ -71,29 +161,133 @@ def test_the_same_receipt_both_ways(ways):
         (b" " * 70_000, {"Idempotency-Key": "k"}),
     ],
 )
-def test_the_same_refusals_both_ways(ways, body, headers):
-    made, slow = ways
-    made.next(0)
-    made.next(0)
-    headers = {"Content-Type": "application/json", **headers}
-    quick, usual = (way("POST", "/labels", 0, content=body, headers=headers) for way in (made.call, slow))
-    assert quick.status_code == usual.status_code >= 400
-    assert quick.json() == usual.json()
-    assert quick.headers["content-type"] == "application/problem+json"
-    assert quick.headers["x-content-type-options"] == "nosniff"
+def test_the_same_refusals_both_ways(lined, body, headers):
+    made = lined.made
+    key = {"Idempotency_Key": headers.get("Idempotency-Key")}
+    quick = lined.say("POST", "/labels", made.tokens[0], body, **key)
+    usual = made.call("POST", "/labels", 0, content=body, headers={"Content-Type": "application/json", **headers})
+    assert quick[0] == usual.status_code >= 400
+    assert json.loads(quick[2]) == usual.json()
+    assert quick[1]["content-type"] == "application/problem+json"
+    assert quick[1]["x-content-type-options"] == "nosniff"
+    assert not lined.answers()
 
 
-def test_strangers_and_readers_are_refused(ways):
-    made, _ = ways
-    made.next(0)
-    for token in ("cw_unknown", ""):
-        assert made.get("/next", token).status_code == 401
+def test_strangers_and_readers_are_refused(lined):
+    made = lined.made
     reader = made.project.desk.do(lambda shift: issue(shift, "read")[1])
-    for _ in range(2):
-        assert made.get("/next", reader).status_code == 403
-    assert made.get("/next", 0).status_code == 200
+    for token, status in (("cw_unknown", 401), ("", 401), (reader, 403), (reader, 403)):
+        assert lined.say("GET", "/next", token)[0] == status
+    assert not lined.quick
+    assert lined.say("GET", "/next", made.tokens[0])[0] == 200
     made.post("/workers/w0/revoke")
-    assert made.get("/next", 0).status_code == 401  # what was remembered is forgotten
+    assert lined.say("GET", "/next", made.tokens[0])[0] == 401  # what was remembered is forgotten
+
+
+def test_a_body_that_comes_later(lined):
+    """Many programs send head and body one after the other."""
+    task, token = lined.made.next(0)[0], lined.made.tokens[0]
+    data = request("POST", "/labels", token, label(task), Idempotency_Key="k")
+    middle = data.index(b"\r\n\r\n") + 4
+    for part in (data[:middle], data[middle : middle + 5], data[middle + 5 :]):
+        lined.socket.sendall(part)
+        time.sleep(0.05)
+    assert answer(lined.file)[0] == 201
+    assert len(lined.quick) == 1
+    assert len(lined.answers()) == 1
+
+
+def test_a_head_that_comes_in_pieces(lined):
+    data = request("GET", "/next", lined.made.tokens[0])
+    for part in (data[:10], data[10:40], data[40:]):
+        lined.socket.sendall(part)
+        time.sleep(0.05)
+    assert answer(lined.file)[0] == 200
+    assert not lined.quick
+    assert lined.say("GET", "/next", lined.made.tokens[0])[0] == 200
+    assert len(lined.quick) == 1
+
+
+def test_requests_that_do_not_wait_are_answered_in_their_order(lined):
+    token, n = lined.made.tokens[0], 12
+    tasks = [each["id"] for each in lined.made.get(f"/next?n={n}", 0).json()["tasks"]]
+    slowed(lined.made.project.desk, 0.3)
+    for i, task in enumerate(tasks):
+        lined.socket.sendall(request("POST", "/labels", token, label(task), Idempotency_Key=f"k{i}"))
+        if i == 0:
+            time.sleep(0.1)  # it is under way when all the others come
+        elif i % 3 == 0:
+            lined.socket.sendall(request("GET", f"/tasks/{task}", token))
+    for i, task in enumerate(tasks):
+        status, _, body = answer(lined.file)
+        assert (status, json.loads(body)["task"]) == (201, task)
+        if i and i % 3 == 0:
+            assert answer(lined.file)[0] in (200, 403)
+    assert len(lined.answers()) == n
+    assert len(lined.quick) == 1
+    assert lined.say("GET", "/next", token)[0] == 200
+    assert len(lined.quick) == 2
+
+
+def test_too_many_requests_are_refused_on_the_lane_too(make):
+    made = make(tasks=5, workers=1, app={"rate": 0.001, "burst": 3.0})
+    made.next(0)
+    with wired(made.client.app) as server, server.connect() as socket, socket.makefile("rb") as file:
+        found = []
+        for _ in range(4):
+            socket.sendall(request("GET", "/next", made.tokens[0]))
+            found.append(answer(file))
+    assert [status for status, _, _ in found] == [200, 200, 429, 429]
+    assert int(found[-1][1]["retry-after"]) >= 1
+
+
+def test_a_fault_is_told_and_the_connection_goes_on(lined, monkeypatch):
+    def broken(shift, worker, n):
+        raise RuntimeError("planted")
+
+    token = lined.made.tokens[0]
+    with monkeypatch.context() as patch:
+        patch.setattr(lanes.acts, "take", broken)
+        status, _, body = lined.say("GET", "/next", token)
+    assert status == 500
+    assert "planted" not in body.decode()
+    assert lined.say("GET", "/next", token)[0] == 200
+
+
+def test_an_answer_whose_sender_is_gone_is_stored(lined):
+    task = lined.made.next(0)[0]
+    gone = lined.server.connect()
+    gone.sendall(request("POST", "/labels", lined.made.tokens[0], label(task), Idempotency_Key="k"))
+    gone.close()
+    for _ in range(200):
+        if lined.answers():
+            break
+        time.sleep(0.02)
+    assert [e.key for e in lined.answers()] == ["k"]
+    assert lined.say("GET", "/next", lined.made.tokens[0])[0] == 200
+
+
+def test_idle_connections_are_closed_and_used_ones_are_not(make):
+    made = make(tasks=5, workers=1)
+    made.next(0)
+    end = {"timeout_keep_alive": 1}
+    with wired(made.client.app, **end) as server, server.connect() as socket, socket.makefile("rb") as file:
+        for _ in range(5):
+            socket.sendall(request("GET", "/next", made.tokens[0]))
+            assert answer(file)[0] == 200
+            time.sleep(0.4)
+        assert file.read() == b""  # nothing more: the server hangs up
+
+
+def test_the_end_of_the_server_waits_for_an_answer(lined):
+    token = lined.made.tokens[0]
+    slowed(lined.made.project.desk, 0.5)
+    lined.socket.sendall(request("GET", "/next", token))
+    time.sleep(0.2)
+    lined.server.server.should_exit = True
+    status, headers, _ = answer(lined.file)
+    assert (status, headers["connection"]) == (200, "close")
+    assert lined.file.read() == b""
 
 
 def test_what_is_known_of_an_answer_is_kept(make):

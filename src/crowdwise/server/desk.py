@@ -88,10 +88,10 @@ class Desk:
             if batch is None:
                 return
             shift, out = self._work(batch)
-            _deliver(out)
-            if shift is not None:
+            if shift is not None:  # before the answers: who hears that a token is revoked must not find it still good
                 for tell in self.after:
                     tell(shift)
+            _deliver(out)
 
     def _wait(self) -> list[tuple[Command, bool, Any]] | None:
         """Everything that waits; an empty list when nothing came for a while."""

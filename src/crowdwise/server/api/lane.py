@@ -1,14 +1,15 @@
 """The quick lane: GET next and POST labels, most of all requests, read and answered without the framework.
 
 It takes plain requests of tokens that are known: whatever is odd about one (no or another token, a cookie, a header
-that is not expected here or stands twice, a body or a parameter that does not fit, a request that comes in pieces) goes
-the usual way and gets the usual refusal. Both ways do the same acts and say the same; here the answer is put together
+that is not expected here or stands twice, a body or a parameter that does not fit, a head in pieces) goes the usual
+way and gets the usual refusal. Both ways do the same acts and say the same; here the answer is put together
 from texts of JSON that are there already. `line.py` has the connection.
 """
 
 from __future__ import annotations
 
 import re
+from enum import Enum
 from functools import lru_cache
 from http import HTTPStatus
 from json.encoder import encode_basestring
@@ -43,6 +44,12 @@ HARMLESS = frozenset((
 # What stands before the body of every answer, and behind its status, its length and its type.
 ALWAYS = b"".join(b"%b: %b\r\n" % pair for pair in PAIRS)
 VALID = forms.LabelIn.__pydantic_validator__
+
+
+class More(Enum):
+    """A request whose body is still to come, and plain so far."""
+
+    MORE = 0
 
 
 class Next:
@@ -113,8 +120,8 @@ class Lane:
         self.answered: dict[int, int] = of.state.answered
         self._name = self.project.name.encode()
 
-    def read(self, data: bytes) -> Next | Answer | None:
-        """The command of one whole request."""
+    def read(self, data: bytes) -> Next | Answer | More | None:
+        """The command of one request, which begins here."""
         head, end, body = data.partition(b"\r\n\r\n")
         first, _, rest = head.partition(b"\r\n")
         asked = _asked(first, self._name) if end else None
@@ -126,9 +133,10 @@ class Lane:
             return None
         if asked[0] == b"GET":
             return Next(who, asked[1]) if not body and b"content-length" not in headers else None
-        if headers.get(b"content-length") != b"%d" % len(body) or len(body) > BODY:
+        length = headers.get(b"content-length", b"")
+        if not length.isdigit() or not len(body) <= int(length) <= BODY:
             return None
-        return _label(who, headers, body, asked[1])
+        return More.MORE if len(body) < int(length) else _label(who, headers, body, asked[1])
 
     def _who(self, headers: dict[bytes, bytes]) -> Principal | None:
         secret = headers.get(b"authorization", b"")

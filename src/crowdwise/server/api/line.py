@@ -13,7 +13,7 @@ from typing import Any
 from uvicorn.protocols.http.httptools_impl import HttpToolsProtocol
 
 from ..problems import Problem
-from .lane import Answer, Lane, Next
+from .lane import Answer, Lane, More, Next
 
 CLOSE = b"connection: close\r\n"
 
@@ -26,6 +26,7 @@ class Line(HttpToolsProtocol):
         self.lane = lane
         self._command: Next | Answer | None = None
         self._usual = 0  # requests that the framework has and has not answered
+        self._begun = b""  # a request in the lane whose body is still to come
         self._early = b""  # what came before the answer to the request in the lane
         self._used, self._last = 0.0, False
 
@@ -36,9 +37,15 @@ class Line(HttpToolsProtocol):
             self._early += data
             self.flow.pause_reading()
             return
+        if self._begun:
+            data, self._begun = self._begun + data, b""
         command = None if self._usual or self.flow.write_paused else self.lane.read(data)
         if command is None:
             super().data_received(data)
+            return
+        self._used = self.loop.time()
+        if isinstance(command, More):
+            self._begun = data
             return
         try:
             self.lane.rates.take(command.who.token)
