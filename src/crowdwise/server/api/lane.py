@@ -56,6 +56,7 @@ class Next:
     """A command: up to n tasks in the worker's hands."""
 
     __slots__ = ("n", "who")
+    quick = True
 
     def __init__(self, who: Principal, n: int) -> None:
         self.who, self.n = who, n
@@ -71,6 +72,7 @@ class Answer:
     """A command: an answer, and n tasks that come back with its receipt."""
 
     __slots__ = ("form", "key", "n", "said", "who")
+    quick = True
 
     def __init__(self, who: Principal, form: forms.LabelIn, key: str, n: int) -> None:
         self.who, self.form, self.n = who, form, n
