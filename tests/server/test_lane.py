@@ -3,23 +3,29 @@
 from __future__ import annotations
 
 import json
+import socket
 import time
 
 import pytest
+from benchmarks.live.wired import wired
 
 from crowdwise.server.api import lane as lanes
 from crowdwise.server.auth import issue
 from crowdwise.server.store.log import events
 
-from .wired import answer, request, wired
+from .wired import answer, request
+
+
+def connected(port):
+    return socket.create_connection(("127.0.0.1", port), timeout=10)
 
 
 class Lined:
     """A project whose requests go both ways: over a connection with a lane, and through the routes."""
 
-    def __init__(self, made, server):
-        self.made, self.server = made, server
-        self.socket = server.connect()
+    def __init__(self, made, server, port):
+        self.made, self.server, self.port = made, server, port
+        self.socket = connected(port)
         self.file = self.socket.makefile("rb")
         self.quick = []  # commands of the lane
 
@@ -38,13 +44,13 @@ class Lined:
 def lined(make, monkeypatch):
     made = make(tasks=30, workers=3, explore=0.0)
     made.next(0)  # the door knows the token from now on
-    with wired(made.client.app) as server:
-        found = Lined(made, server)
+    with wired(made.client.app) as (server, port):
+        found = Lined(made, server, port)
         read = lanes.Lane.read
 
         def noted(self, data):
             command = read(self, data)
-            if command is not None and command is not lanes.More.MORE:
+            if command is not None and not isinstance(command, lanes.More):
                 found.quick.append(command)
             return command
 
@@ -103,7 +109,10 @@ def test_plain_requests_take_the_lane(lined):
         ("GET", "/next", {"Accept": "text/plain\r\nHost: there"}),
         ("GET", "/next", {"Accept": "text/plain\r\n folded"}),
         ("POST", "/labels", {}),
-        ("POST", "/labels?next=1", {"Content_Length": "+3"}),
+        ("POST", "/labels?next=1", {"Idempotency_Key": "k", "Content_Length": "+3"}),
+        ("POST", "/labels?next=1", {"Idempotency_Key": "k", "Content_Length": "9" * 5_000}),
+        ("POST", "/labels?next=1", {"Idempotency_Key": "k", "Content_Length": "70000"}),
+        ("POST", "/labels?next=1", {"Idempotency_Key": "k", "Content_Length": "3"}),
     ],
 )
 def test_odd_requests_go_the_usual_way(lined, method, path, headers):
@@ -232,10 +241,10 @@ def test_requests_that_do_not_wait_are_answered_in_their_order(lined):
 def test_too_many_requests_are_refused_on_the_lane_too(make):
     made = make(tasks=5, workers=1, app={"rate": 0.001, "burst": 3.0})
     made.next(0)
-    with wired(made.client.app) as server, server.connect() as socket, socket.makefile("rb") as file:
+    with wired(made.client.app) as (_, port), connected(port) as wire, wire.makefile("rb") as file:
         found = []
         for _ in range(4):
-            socket.sendall(request("GET", "/next", made.tokens[0]))
+            wire.sendall(request("GET", "/next", made.tokens[0]))
             found.append(answer(file))
     assert [status for status, _, _ in found] == [200, 200, 429, 429]
     assert int(found[-1][1]["retry-after"]) >= 1
@@ -254,9 +263,29 @@ def test_a_fault_is_told_and_the_connection_goes_on(lined, monkeypatch):
     assert lined.say("GET", "/next", token)[0] == 200
 
 
+def test_an_answer_that_cannot_be_said_holds_up_nobody(lined, monkeypatch):
+    told, odd = lanes.told, lined.made.next(0)[0]
+
+    def broken(hand):
+        if hand.names == [odd]:
+            raise ValueError("planted")
+        return told(hand)
+
+    monkeypatch.setattr(lanes, "told", broken)
+    lined.made.next(1)
+    slowed(lined.made.project.desk, 0.3)  # both are told of in one go
+    other = connected(lined.port)
+    lined.socket.sendall(request("GET", "/next", lined.made.tokens[0]))
+    other.sendall(request("GET", "/next", lined.made.tokens[1]))
+    assert answer(lined.file)[0] == 500
+    with other.makefile("rb") as file:
+        assert answer(file)[0] == 200
+    other.close()
+
+
 def test_an_answer_whose_sender_is_gone_is_stored(lined):
     task = lined.made.next(0)[0]
-    gone = lined.server.connect()
+    gone = connected(lined.port)
     gone.sendall(request("POST", "/labels", lined.made.tokens[0], label(task), Idempotency_Key="k"))
     gone.close()
     for _ in range(200):
@@ -271,9 +300,9 @@ def test_idle_connections_are_closed_and_used_ones_are_not(make):
     made = make(tasks=5, workers=1)
     made.next(0)
     end = {"timeout_keep_alive": 1}
-    with wired(made.client.app, **end) as server, server.connect() as socket, socket.makefile("rb") as file:
+    with wired(made.client.app, **end) as (_, port), connected(port) as wire, wire.makefile("rb") as file:
         for _ in range(5):
-            socket.sendall(request("GET", "/next", made.tokens[0]))
+            wire.sendall(request("GET", "/next", made.tokens[0]))
             assert answer(file)[0] == 200
             time.sleep(0.4)
         assert file.read() == b""  # nothing more: the server hangs up
@@ -284,7 +313,7 @@ def test_the_end_of_the_server_waits_for_an_answer(lined):
     slowed(lined.made.project.desk, 0.5)
     lined.socket.sendall(request("GET", "/next", token))
     time.sleep(0.2)
-    lined.server.server.should_exit = True
+    lined.server.should_exit = True
     status, headers, _ = answer(lined.file)
     assert (status, headers["connection"]) == (200, "close")
     assert lined.file.read() == b""

@@ -1,43 +1,6 @@
-"""A project's server with its own connections, on a free port of this machine, in a thread."""
+"""Requests and answers as bytes, for a server that is there under its own port."""
 
 from __future__ import annotations
-
-import asyncio
-import contextlib
-import socket
-import threading
-from functools import partial
-
-import uvicorn
-
-from crowdwise.server.api.lane import Lane
-from crowdwise.server.api.line import Line
-
-
-class Wired:
-    """Where it listens."""
-
-    def __init__(self, port, server):
-        self.port, self.server = port, server
-
-    def connect(self):
-        return socket.create_connection(("127.0.0.1", self.port), timeout=10)
-
-
-@contextlib.contextmanager
-def wired(app, **options):
-    """Serves an application as `crowdwise serve` does."""
-    options = {"log_level": "critical", "timeout_graceful_shutdown": 2, **options}
-    server = uvicorn.Server(uvicorn.Config(app, port=0, http=partial(Line, Lane(app)), **options))
-    thread = threading.Thread(target=lambda: asyncio.run(server.serve()), daemon=True)
-    thread.start()
-    while not server.started:
-        assert thread.is_alive()
-    try:
-        yield Wired(server.servers[0].sockets[0].getsockname()[1], server)
-    finally:
-        server.should_exit = True
-        thread.join(15)
 
 
 def request(method, path, token, body=b"", **headers):

@@ -9,7 +9,6 @@ from texts of JSON that are there already. `line.py` has the connection.
 from __future__ import annotations
 
 import re
-from enum import Enum
 from functools import lru_cache
 from http import HTTPStatus
 from json.encoder import encode_basestring
@@ -35,6 +34,7 @@ BEARER = b"Bearer "
 # Lines of printable ASCII with nothing between them but their ends, as in all requests that programs send.
 HEAD = re.compile(rb"(?:[\x20-\x7e]+\r\n)+[\x20-\x7e]+")
 FIRST = re.compile(rb"(GET|POST) /projects/([^/?#% ]+)/(next|labels)(?:\?(n|next)=([1-9][0-9]{0,2}))? HTTP/1\.1")
+LENGTH = re.compile(rb"[0-9]{1,7}")
 PLAIN_KEY = re.compile(rb"[\x21-\x7e]{1,%d}" % KEY)
 # Headers that change nothing of what the lane does with a request; one that does, or may, is not among them.
 HARMLESS = frozenset((
@@ -46,10 +46,13 @@ ALWAYS = b"".join(b"%b: %b\r\n" % pair for pair in PAIRS)
 VALID = forms.LabelIn.__pydantic_validator__
 
 
-class More(Enum):
-    """A request whose body is still to come, and plain so far."""
+class More:
+    """A request that is plain so far, and whose body is still to come: `total` bytes in all."""
 
-    MORE = 0
+    __slots__ = ("total",)
+
+    def __init__(self, total: int) -> None:
+        self.total = total
 
 
 class Next:
@@ -136,9 +139,10 @@ class Lane:
         if asked[0] == b"GET":
             return Next(who, asked[1]) if not body and b"content-length" not in headers else None
         length = headers.get(b"content-length", b"")
-        if not length.isdigit() or not len(body) <= int(length) <= BODY:
+        missing = int(length) - len(body) if LENGTH.fullmatch(length) else -1
+        if missing < 0 or len(body) + missing > BODY:
             return None
-        return More.MORE if len(body) < int(length) else _label(who, headers, body, asked[1])
+        return More(len(data) + missing) if missing else _label(who, headers, body, asked[1])
 
     def _who(self, headers: dict[bytes, bytes]) -> Principal | None:
         secret = headers.get(b"authorization", b"")
@@ -162,9 +166,8 @@ class Lane:
 
     def _whole(self, status: int, kind: bytes, body: bytes, more: bytes) -> bytes:
         self.answered[status] = self.answered.get(status, 0) + 1
-        first = _first(status)
         return b"%bcontent-length: %d\r\ncontent-type: %b\r\n%b%b\r\n%b" % (
-            first, len(body), kind, more, ALWAYS, body)  # fmt: skip
+            _first(status), len(body), kind, more, ALWAYS, body)  # fmt: skip
 
 
 @lru_cache(maxsize=64)

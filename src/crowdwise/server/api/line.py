@@ -26,8 +26,8 @@ class Line(HttpToolsProtocol):
         self.lane = lane
         self._command: Next | Answer | None = None
         self._usual = 0  # requests that the framework has and has not answered
-        self._begun = b""  # a request in the lane whose body is still to come
-        self._early = b""  # what came before the answer to the request in the lane
+        self._begun, self._total = bytearray(), 0  # a request in the lane whose body is still to come
+        self._early = bytearray()  # what came before the answer to the request in the lane
         self._used, self._last = 0.0, False
 
     # ---------------------------------------------------------------- requests
@@ -38,14 +38,17 @@ class Line(HttpToolsProtocol):
             self.flow.pause_reading()
             return
         if self._begun:
-            data, self._begun = self._begun + data, b""
+            self._begun += data
+            if len(self._begun) < self._total:
+                return
+            data, self._begun = bytes(self._begun), bytearray()
         command = None if self._usual or self.flow.write_paused else self.lane.read(data)
         if command is None:
             super().data_received(data)
             return
         self._used = self.loop.time()
         if isinstance(command, More):
-            self._begun = data
+            self._begun, self._total = bytearray(data), command.total
             return
         try:
             self.lane.rates.take(command.who.token)
@@ -76,16 +79,21 @@ class Line(HttpToolsProtocol):
 
     def set_result(self, found: Any) -> None:
         """The command in the lane was done."""
-        command, self._command = self._command, None
-        if command is not None:
-            self._answer(self.lane.told(command, found, self._date()))
+        assert self._command is not None
+        try:
+            told = self.lane.told(self._command, found, self._date())
+        except Exception as error:  # it is stored; that it cannot be said must not hold up the others' answers
+            self.set_exception(error)
+            return
+        self._command = None
+        self._answer(told)
 
     def set_exception(self, error: BaseException) -> None:
         """It was refused, or something is broken."""
         self._command = None
         if not isinstance(error, Problem):
             logging.getLogger("uvicorn.error").error("a fault in the quick lane", exc_info=error)
-            error = Problem(500, "a fault of the server; nothing was stored")
+            error = Problem(500, "a fault of the server; send it again, an answer under its old key")
         self._answer(self.lane.refused(error, self._date()))
 
     def _date(self) -> bytes:
@@ -103,7 +111,7 @@ class Line(HttpToolsProtocol):
         if self.timeout_keep_alive_task is None:
             self._look_again(self.timeout_keep_alive)
         if self._early:
-            early, self._early = self._early, b""
+            early, self._early = bytes(self._early), bytearray()
             self.flow.resume_reading()
             self.data_received(early)
 

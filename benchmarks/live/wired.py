@@ -1,0 +1,32 @@
+"""An application on a free port of this machine, in a thread, with the connections that `crowdwise serve` has."""
+
+from __future__ import annotations
+
+import asyncio
+import contextlib
+import threading
+import time
+from functools import partial
+
+import uvicorn
+
+from crowdwise.server.api.lane import Lane
+from crowdwise.server.api.line import Line
+
+
+@contextlib.contextmanager
+def wired(app, **options):
+    """The server, and the port where it listens."""
+    options = {"log_level": "critical", "timeout_graceful_shutdown": 2, **options}
+    server = uvicorn.Server(uvicorn.Config(app, port=0, http=partial(Line, Lane(app)), **options))
+    thread = threading.Thread(target=lambda: asyncio.run(server.serve()), daemon=True)
+    thread.start()
+    while not server.started:
+        if not thread.is_alive():
+            raise RuntimeError("the server did not start")
+        time.sleep(0.01)
+    try:
+        yield server, server.servers[0].sockets[0].getsockname()[1]
+    finally:
+        server.should_exit = True
+        thread.join(15)
