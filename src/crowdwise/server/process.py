@@ -18,7 +18,7 @@ from typing import Any
 _TRIM_THRESHOLD, _MMAP_THRESHOLD, _ARENA_MAX = -1, -3, -8
 _SETTINGS = ((_MMAP_THRESHOLD, 1 << 20), (_TRIM_THRESHOLD, 1 << 20), (_ARENA_MAX, 2))
 # Seconds that a thread may go on while another waits. The desk and the loop hand over after every statement of the
-# database; with Python's 5 ms each of them waits for the other far longer than it works.
+# database; with Python's 5 ms one may wait for the other far longer than it works.
 SWITCH = 0.0005
 # New objects between two looks for cycles, which the server hardly makes.
 NEW = 50_000
