@@ -11,7 +11,7 @@ from __future__ import annotations
 
 import argparse
 import json
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 import numpy as np
 from scipy.optimize import minimize
@@ -24,7 +24,7 @@ from .. import DOCS, ROOT
 from ..markdown import figures, table
 from ..speed import machine
 from . import halves
-from .pools import Pool, pools
+from .pools import YOUNG, Pool, pools
 from .score import score
 from .uneven import uneven
 
@@ -33,11 +33,13 @@ SHIPPED = ROOT / "src" / "crowdwise" / "aggregate" / "ensemble" / "confidence.js
 COMMAND = "python -m benchmarks.quality.confidence"
 # Tasks of a version that the table is learnt on, at most; labels called safe; share that the interval should hold.
 TASKS, SAFE, LEVEL = 200, 0.9, 0.9
-START = np.array([np.log(0.15), 0.0, 0.15])
+START = np.array([np.log(0.15), 0.0, 0.15, 0.0])
 # Floor and slope are held near their start: one strange set alone must not decide what all others may claim, and a
 # label that three people agree on is to be called safe only where it is.
-HOLD = np.array([0.02, 0.0, 3.0])
+HOLD = np.array([0.02, 0.0, 3.0, 0.002])
 BINS = 15
+# Tasks with a lone label that a version must have before they are looked at.
+ENOUGH = 20
 
 
 @dataclass(frozen=True)
@@ -55,6 +57,8 @@ class Row:
     n_safe: int
     n: int
     gaps: np.ndarray  # confidence minus hit, summed in each bin of confidence, as a share of the tasks
+    alone: float  # confidence minus hit, mean over the tasks with one label
+    anybody: float  # the same where nothing is known of the crowd
 
     @property
     def miss(self) -> float:
@@ -63,7 +67,7 @@ class Row:
 
 
 def learn(some: list[Pool]) -> Table:
-    """The three numbers that make the true classes most probable; all versions of a set together weigh one."""
+    """The four numbers that make the true classes most probable; all versions of a set together weigh one."""
     rng = np.random.default_rng(0)
     versions = {p.set: sum(q.set == p.set for q in some) for p in some}
     parts = []
@@ -72,32 +76,40 @@ def learn(some: list[Pool]) -> Table:
         at = rng.permutation(known)[:TASKS]
         # The whole set counts as much as all its thinned versions together.
         share = 1.0 if versions[p.set] == 1 else 0.5 if p.version == "whole" else 0.5 / (versions[p.set] - 1)
-        parts.append((p.pool[at], p.truth[at], p.n[at].astype(float), share / max(len(at), 1)))
+        parts.append((p.pool[at], p.truth[at], p.n[at].astype(float), p.skill, share / max(len(at), 1)))
 
     def loss(x: np.ndarray) -> float:
-        found = Table(float(np.exp(x[0])), float(x[1]), float(x[2]), 0.0)
+        found = table_of(x)
         total = 0.0
-        for pool, truth, n, weight in parts:
-            p = found.believed(pool, n)[np.arange(len(truth)), truth]
+        for pool, truth, n, skill, weight in parts:
+            p = found.believed(pool, n, skill)[np.arange(len(truth)), truth]
             total -= weight * float(np.log(p).sum())
         return total / len(versions) + float(HOLD @ (x - START) ** 2)
 
-    corners = np.vstack([START, START + np.diag([0.3, 0.1, 0.05])])
-    settings = {"xatol": 0.005, "fatol": 1e-6, "maxiter": 120, "initial_simplex": corners}
+    corners = np.vstack([START, START + np.diag([0.3, 0.1, 0.05, 0.3])])
+    settings = {"xatol": 0.005, "fatol": 1e-6, "maxiter": 160, "initial_simplex": corners}
     best = minimize(loss, START, method="Nelder-Mead", options=settings).x
-    return Table(round(float(np.exp(best[0])), 3), round(float(best[1]), 3), round(float(best[2]), 3), 0.0)
+    return table_of(best, 3)
+
+
+def table_of(x: np.ndarray, digits: int = 12) -> Table:
+    floor, level, slope, crowd = (round(float(each), digits) for each in (np.exp(x[0]), *x[1:]))
+    return Table(floor, level, slope, 0.0, crowd)
 
 
 def judge(pool: Pool, found: Table) -> Row:
-    p = found.believed(pool.pool, pool.n.astype(float))
+    p = found.believed(pool.pool, pool.n.astype(float), pool.skill)
     got = score(p, pool.truth)
     sure = p.max(axis=1) >= SAFE
     right = p.argmax(axis=1) == pool.truth
+    lone = pool.n == 1 if (pool.n == 1).sum() >= ENOUGH else np.zeros(len(pool.n), dtype=bool)
+    plain = replace(found, crowd=0.0).believed(pool.pool[lone], pool.n[lone].astype(float)).max(axis=1)
     return Row(
         pool.set, pool.version, got["accuracy"], got["log_loss"], pool.vote, float(p.max(axis=1).mean()),
         expected_calibration_error(p.max(axis=1), right.astype(float)),
         float(right[sure].mean()) if sure.any() else float("nan"), int(sure.sum()), len(right),
         np.bincount(np.minimum((p.max(axis=1) * BINS).astype(int), BINS - 1), p.max(axis=1) - right, BINS) / len(right),
+        *(float((each - right[lone]).mean()) if lone.any() else float("nan") for each in (p[lone].max(axis=1), plain)),
     )  # fmt: skip
 
 
@@ -129,7 +141,7 @@ def main() -> None:
     rows, held = left_out(some)
     whole = [r for r in rows if r.version == "whole"]
     found = learn(some)
-    found = Table(found.floor, found.level, found.slope, spread([abs(r.miss) for r in whole]))
+    found = replace(found, spread=spread([abs(r.miss) for r in whole]))
     text = page(rows, held, found)
     print(text)
     PAGE.write_text(text, encoding="utf-8")
@@ -156,7 +168,9 @@ def page(rows: list[Row], held: dict[str, tuple[float, float]], found: Table) ->
             "## Uneven classes, planted",
             uneven(),
             "## The table",
-            f"floor {found.floor}, level {found.level}, slope {found.slope}, spread {found.spread} (log odds).",
+            f"floor {found.floor}, level {found.level}, slope {found.slope}, crowd {found.crowd}, "
+            f"spread {found.spread} (log odds).",
+            lone([r for r in rows if r.version.startswith("about")]),
             "## Set by set",
             figures(
                 ["set", "tasks", "vote", "default", "log-loss", "claimed", "claimed - true", "90 % interval"],
@@ -209,6 +223,19 @@ def bars(whole: list[Row], three: list[Row], held: dict[str, tuple[float, float]
          safe >= 0.88),
     ]  # fmt: skip
     return [[what, bar, got, "PASS" if ok else "MISSED"] for what, bar, got, ok in lines]
+
+
+def lone(young: list[Row]) -> str:
+    """How far the confidence in tasks with one label is off, set by set."""
+    some = [r for r in young if not np.isnan(r.alone)]
+    gap, before = np.array([[r.alone, r.anybody] for r in some]).T
+    names = len({r.set for r in some})
+    return (
+        f"Tasks with one label, where about {', '.join(map(str, YOUNG))} labels a task are kept by chance "
+        f"({len(gap)} versions of {names} sets): claimed - true is {gap.mean():+.3f} in the mean, its root mean square "
+        f"over the versions {np.sqrt((gap**2).mean()):.3f} ({np.sqrt((before**2).mean()):.3f} if nothing were known of "
+        "the crowd)."
+    )
 
 
 def together(three: list[Row]) -> float:

@@ -1,4 +1,4 @@
-"""The committee's pools on the sets with truth, whole and thinned to a few labels a task: what its table is learnt on.
+"""The committee's pools on the sets with truth, whole and thinned: what its table is learnt on.
 
 A pool is the average before its confidence is read off the table; it does not depend on the table.
 """
@@ -21,13 +21,16 @@ from . import cells, sets
 
 # Labels a task is thinned to, and how often each is drawn.
 THINNED = {2: 1, 3: 5, 5: 1}
+# About so many labels a task, each kept or left by chance, as in a project that has just begun: some tasks have one.
+YOUNG = (1.2, 2, 4)
 # A set is thinned where so many of its tasks have more labels; of large sets so many tasks are taken.
 SHARE, TASKS = 0.3, 3000
 
 
 @dataclass(frozen=True)
 class Pool:
-    """pool[task, class], truth[task] and n[task] of the tasks with a truth; `vote` is the majority vote's accuracy."""
+    """pool[task, class], truth[task] and n[task] of the tasks with a truth; `vote` is the majority vote's accuracy,
+    `skill` that of a single label as far as agreement tells."""
 
     set: str
     version: str
@@ -35,6 +38,7 @@ class Pool:
     truth: np.ndarray
     n: np.ndarray
     vote: float
+    skill: float
 
     @property
     def family(self) -> str:
@@ -54,6 +58,12 @@ def pools(names: tuple[str, ...]) -> list[Pool]:
                 rng = np.random.default_rng([draw, labels, 7])
                 votes, truth = _some(data.annotations, data.truth, rng)
                 out.append(_pool(name, f"{labels} labels, draw {draw}", thin(votes, labels, rng), truth))
+        for labels in YOUNG:
+            if len(data.annotations) > 1.3 * labels * data.annotations.n_tasks:
+                rng = np.random.default_rng([9, int(10 * labels), 7])
+                votes, truth = _some(data.annotations, data.truth, rng)
+                kept = votes.take(rng.random(len(votes)) < labels * votes.n_tasks / len(votes))
+                out.append(_pool(name, f"about {labels} labels", kept, truth))
         print(name, flush=True)
     return out
 
@@ -82,14 +92,16 @@ def _pool(name: str, version: str, votes: cw.Annotations, truth: np.ndarray) -> 
         path.parent.mkdir(parents=True, exist_ok=True)
         with warnings.catch_warnings():
             warnings.simplefilter("ignore", CrowdwiseWarning)
-            found = replace(registry.method("committee"), calibrated=False, doubt=0.0).fit(votes).posterior
-        known = truth >= 0
+            fit = replace(registry.method("committee"), calibrated=False, doubt=0.0).fit(votes)
+        found, known = fit.posterior, truth >= 0
         share = tie_shares(votes.votes[known])
         true = np.minimum(truth[known], votes.n_classes - 1)
         vote = np.where(truth[known] < votes.n_classes, share[np.arange(len(true)), true], 0).mean()
         np.savez_compressed(
-            path, pool=found[known].astype(np.float32), truth=truth[known], n=votes.labels_per_task[known], vote=vote
-        )
+            path, pool=found[known].astype(np.float32), truth=truth[known], n=votes.labels_per_task[known], vote=vote,
+            skill=fit.extra["skill"],
+        )  # fmt: skip
     with np.load(path, allow_pickle=False) as f:
         pool = f["pool"].astype(np.float64)
-        return Pool(name, version, pool / pool.sum(axis=1, keepdims=True), f["truth"], f["n"], float(f["vote"]))
+        vote, skill = float(f["vote"]), float(f["skill"])
+        return Pool(name, version, pool / pool.sum(axis=1, keepdims=True), f["truth"], f["n"], vote, skill)

@@ -11,7 +11,8 @@ import pytest
 import crowdwise as cw
 from crowdwise.active import plan
 from crowdwise.active.allocate import allocate, steps
-from crowdwise.scoring.ahead import drift, gain_ahead
+from crowdwise.scoring.ahead import drift, effective, gain_ahead
+from crowdwise.scoring.needs import EXPERT
 
 from ..conftest import planted
 
@@ -33,7 +34,8 @@ def test_what_votes_bring_is_what_drawing_them_shows():
     """Workers who are right 7 times in 10; the gain of 1, 3 and 8 votes on even and leaning tasks, by simulation."""
     table = np.array([[[0.7, 0.3], [0.3, 0.7]]])
     q = np.array([[0.5, 0.5], [0.8, 0.2], [0.95, 0.05]])
-    found = gain_ahead(q, np.zeros(3), table, np.ones(1), 10)
+    none = np.zeros(3)
+    found = gain_ahead(q, none, none, table, np.ones(1), 10, dependence=0.0)
     rng = np.random.default_rng(0)
     for m in (1, 3, 8):
         for row, expected in zip(q, found[:, m - 1], strict=True):
@@ -43,10 +45,61 @@ def test_what_votes_bring_is_what_drawing_them_shows():
             said = np.where(np.abs(odds) < 1e-9, rng.random(len(odds)) < 0.5, odds > 0)
             assert expected == pytest.approx((said == first).mean() - row[0], abs=0.05)
     assert (np.diff(found, axis=1) >= 0).all()
-    assert (gain_ahead(q, np.full(3, 40.0), table, np.ones(1), 10)[:, 3] < 0.5 * found[:, 3] + 1e-9).all()
+    late = gain_ahead(q, np.full(3, 5.0), np.full(3, 40.0), table, np.ones(1), 10, dependence=0.0)
+    assert (late[:, 3] < 0.5 * found[:, 3] + 1e-9).all()
     mean, spread = drift(table, np.ones(1))
     assert mean[0, 1] == pytest.approx(0.4 * np.log(7 / 3))
     assert spread[0, 1] == pytest.approx(0.84 * np.log(7 / 3) ** 2)
+
+
+def test_labels_of_one_task_count_as_fewer_the_more_there_are():
+    assert effective(np.array([0.0, 1.0, 2.0, 5.0]), 0.5).tolist() == [0, 1, 2 / 1.5, 5 / 3]
+    table, q = np.array([[[0.7, 0.3], [0.3, 0.7]]]), np.full((4, 2), 0.5)
+    had, none = np.array([0.0, 1.0, 3.0, 10.0]), np.zeros(4)
+    gain = gain_ahead(q, had, none, table, np.ones(1), 10)
+    assert (np.diff(gain, axis=0) < 0).all()
+    alone = gain_ahead(q, had, none, table, np.ones(1), 10, dependence=0.0)
+    np.testing.assert_allclose(alone, np.broadcast_to(alone[:1], alone.shape))
+    np.testing.assert_allclose(gain[0, 0], alone[0, 0])
+    assert (gain[0, 1:] <= alone[0, 1:]).all()
+
+
+def test_a_budget_reaches_tasks_that_are_hard_to_settle_but_not_those_that_are_stuck():
+    """A crowd that is right 35 times in 100 of four classes: few tasks can be settled with ten votes."""
+    votes = planted(n=800, m=40, k=4, labels=4, seed=3, low=0.3, high=0.4)[0]
+    made = plan(votes, budget=200)
+    hard = (made.need.kind == EXPERT) & ~made.need.stuck
+    assert hard.sum() > 50
+    given = made.tasks.filter(pl.col("votes") > 0)
+    assert made.n_votes == 200
+    assert set(given["todo"]) == {"vote"}
+    assert hard[np.isin(votes.tasks.to_numpy(), given["task"].to_numpy())].sum() > 20
+    assert plan(votes).tasks.filter(pl.col("todo") == "expert")["votes"].sum() == 0
+
+
+def test_only_pairs_that_may_be_asked_are():
+    votes = planted(n=60, m=12, k=3, labels=3, seed=1)[0]
+    rng = np.random.default_rng(0)
+    pairs = {(int(t), int(w)) for t, w in zip(rng.integers(0, 60, 150), rng.integers(0, 12, 150), strict=True)}
+    made = plan(votes, budget=40, pairs=sorted(pairs), load=100)
+    named = {(row["task"], w) for row in made.tasks.to_dicts() for w in row["ask"]}
+    answered = set(zip(votes.task.tolist(), votes.worker.tolist(), strict=True))
+    assert len(named) == made.n_votes == 40
+    assert named <= pairs - answered
+    table = pl.DataFrame(sorted(pairs), schema=["task", "worker"], orient="row")
+    assert plan(votes, budget=40, pairs=table, load=100).tasks.equals(made.tasks)
+    some = plan(votes, budget=40, pairs=table, workers=[1, 2], load=100)
+    assert {w for row in some.tasks["ask"].to_list() for w in row} <= {1, 2}
+    assert plan(votes, budget=3, pairs=[(5, 99)]).n_new == 1
+    for wrong, words in (
+        ([(99, 1)], "there is no task '99'"),
+        (7, "got int"),
+        (table.rename({"task": "id"}), "there is no column task"),
+        ([], "none of them"),
+        (pl.DataFrame({"task": [None, "1"], "worker": ["1", "2"]}), "lacks"),
+    ):
+        with pytest.raises(cw.DataError, match=words):
+            plan(votes, budget=3, pairs=wrong, workers=[1])
 
 
 def test_a_plan_keeps_to_budget_cost_load_and_workers():
@@ -135,6 +188,16 @@ def test_the_command(crowdwise_cli, tmp_path):
     assert {w for task in found["tasks"] for w in task["ask"]} <= {"1", "2", "3"}
     assert crowdwise_cli("aggregate", tmp_path / "votes.csv", "-o", tmp_path / "run")[0] == 0
     assert crowdwise_cli("next", tmp_path / "run", "--budget", "3")[0] == 0
+    (tmp_path / "may.csv").write_text("task,worker\n3,1\n3,2\n4,1\n")
+    code, out, _ = crowdwise_cli(
+        "next", tmp_path / "run", "--budget", "9", "--pairs", tmp_path / "may.csv", "--json", "--load", "9"
+    )
+    found = json.loads(out)
+    assert code == 0
+    assert {(task["task"], w) for task in found["tasks"] for w in task["ask"]} <= {("3", "1"), ("3", "2"), ("4", "1")}
+    code, _, err = crowdwise_cli("next", tmp_path / "run", "--pairs", crew)
+    assert code == 2
+    assert "there is no column task" in err
 
 
 @pytest.mark.parametrize(

@@ -7,7 +7,9 @@ import pytest
 
 import crowdwise as cw
 from crowdwise.aggregate.ensemble.committee import MEMBERS, variant
-from crowdwise.aggregate.ensemble.confidence import Table, shipped
+from crowdwise.aggregate.ensemble.confidence import AVERAGE, Table, shipped
+from crowdwise.aggregate.ensemble.confidence import skill as skill_of
+from crowdwise.aggregate.ensemble.pool import leaning
 from crowdwise.engine.selection import held_out
 
 from ..conftest import planted
@@ -28,7 +30,8 @@ def test_calibration_changes_no_label_and_is_read_off_the_table():
     votes = planted(n=300, m=10, k=3, labels=4)[0]
     bare, told = (cw.Committee(calibrated=calibrated, doubt=0.0).fit(votes) for calibrated in (False, True))
     np.testing.assert_array_equal(bare.labels, told.labels)
-    np.testing.assert_allclose(told.posterior, shipped().believed(bare.posterior, np.full(300, 4.0)))
+    skill = told.extra["skill"]
+    np.testing.assert_allclose(told.posterior, shipped().believed(bare.posterior, np.full(300, 4.0), skill))
     order = np.argsort(bare.posterior[0])
     assert (np.diff(told.posterior[0][order]) >= 0).all()
     mean, low, high = told.expected_accuracy
@@ -46,6 +49,39 @@ def test_many_labels_say_more_than_few():
     table, pool = Table(0.15, 0.0, 0.1, 1.0), np.array([[0.8, 0.2], [0.8, 0.2]])
     p = table.believed(pool, np.array([3.0, 30.0]))
     assert p[0, 0] < p[1, 0]
+
+
+def test_a_lone_label_of_a_crowd_that_agrees_is_worth_more():
+    pool, lone, many = np.array([[0.9, 0.1]]), np.array([1.0]), np.array([50.0])
+    weak, strong = (shipped().believed(pool, lone, at)[0, 0] for at in (0.55, 0.95))
+    assert weak + 0.02 < strong
+    assert abs(np.subtract(*(shipped().believed(pool, many, at)[0, 0] for at in (0.55, 0.95)))) < 0.01
+    found = {}
+    for level in (0.5, 0.9):
+        votes, truth, _ = planted(n=2000, m=30, k=3, labels=3, seed=2, low=level, high=level)
+        votes = votes.take(np.random.default_rng(1).random(len(votes)) < 0.5)
+        result = cw.Committee().fit(votes)
+        assert result.extra["skill"] == pytest.approx(level, abs=0.08)
+        alone = votes.labels_per_task == 1
+        found[level] = result.confidence[alone].mean() - (result.labels == truth)[alone].mean()
+    assert max(map(abs, found.values())) < 0.2
+
+
+@pytest.mark.parametrize("k", [2, 3, 20])
+def test_skill_is_what_agreement_tells(k):
+    for right in (1 / k, 0.5 + 0.5 / k, 0.9, 1.0):
+        agree = right**2 + (1 - right) ** 2 / (k - 1)
+        assert skill_of(agree * 1e9, 1e9, k) == pytest.approx(right, abs=1e-3)
+    assert skill_of(0.0, 1e9, k) == pytest.approx(1 / k, abs=1e-6)
+    assert skill_of(0.0, 0.0, 1) == AVERAGE
+    assert 0.7 < skill_of(0.0, 0.0, k) < 0.8
+
+
+def test_a_model_that_takes_another_class_for_the_commonest_has_drifted():
+    votes = np.array([0.67, 0.33])
+    assert leaning(votes, np.array([0.95, 0.05])) == 1
+    assert leaning(votes, np.array([0.05, 0.95])) == 0
+    assert leaning(np.array([1.0]), np.array([1.0])) == 0
 
 
 def test_the_model_speaks_where_classes_are_uneven():

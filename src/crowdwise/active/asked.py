@@ -38,10 +38,22 @@ class Askable:
         self.n_new = int((known < 0).sum())
         self._load: int | None = None
         self._asked: dict[int, list[int]] = {}
+        self._may: tuple[I8, I8] | None = None
 
     def limit(self, load: int | None) -> None:
         """The most that one worker gets."""
         self._load = load
+
+    def only(self, task: I8, worker: I8) -> None:
+        """Only these pairs may be asked."""
+        n = len(self.room)
+        order = np.lexsort((worker, task))
+        task, worker = task[order], worker[order]
+        self._may = np.searchsorted(task, np.arange(n + 1)), worker
+        pair, width = task * len(self.names) + worker, len(self.names)
+        answered = np.repeat(np.arange(n), np.diff(self._offsets)) * width + self._who
+        new = ~np.isin(pair, answered[self._who >= 0])
+        self.room = np.bincount(task[new], minlength=n)
 
     def expect(self, n_votes: float) -> None:
         """About so many votes are to be given out: nobody gets much more than their share."""
@@ -57,11 +69,14 @@ class Askable:
         who = self._who[self._offsets[task] : self._offsets[task + 1]]
         free[who[who >= 0]] = False
         free[self._asked.get(task, [])] = False
+        may = slice(None) if self._may is None else self._may[1][self._may[0][task] : self._may[0][task + 1]]
+        able = np.arange(len(free))[may]
         if self.theta is None:
-            score = self.left / self.cost
+            score = self.left[may] / self.cost[may]
         else:
-            score = expected_gain(self.q[task : task + 1], self.theta)[0] / self.cost
-        for worker in np.argsort(-np.where(free, score, -1.0), kind="stable")[: min(n, int(free.sum()))].tolist():
+            score = expected_gain(self.q[task : task + 1], self.theta[may])[0] / self.cost[may]
+        order = np.argsort(-np.where(free[may], score, -1.0), kind="stable")[: min(n, int(free[may].sum()))]
+        for worker in able[order].tolist():
             price = float(self.cost[worker])
             if price <= budget + 1e-9:
                 budget -= price

@@ -3,7 +3,8 @@
 What each task needs and what more votes of it would bring comes from `scoring.needs`, which the report and the
 sentences after a fit read too. A budget goes where a vote brings most (`allocate.steps`); of each task those are asked
 who would tell most about it per cost, by their confusions, as long as they have not answered it and have room. Where
-more votes of the same crowd cannot help, an expert is asked for, with the reason.
+more votes of the same crowd cannot help, an expert is asked for, with the reason. A task that would take too many votes
+to be settled needs an expert too, unless a budget is better spent on it than elsewhere.
 """
 
 from __future__ import annotations
@@ -25,6 +26,7 @@ from ..scoring.needs import EXPERT, MOST, NOTHING, VOTE, Needs, gains, needs
 from ..scoring.tasks import contested
 from .allocate import steps
 from .asked import Askable, askable
+from .may_ask import coded, table_of
 
 F8 = npt.NDArray[np.float64]
 EVERYBODY = "everybody who may be asked has answered it"
@@ -113,17 +115,24 @@ def plan_classes(
     workers: Sequence[Any] | None = None,
     cost: float | Mapping[Any, float] = 1.0,
     load: int | None = None,
+    pairs: Any = None,
     gold: Any = None,
 ) -> Plan:
     """`budget` in the unit of `cost` (None: whatever settles the tasks); `workers` who may be asked (None: all who
-    answered; a new name counts as an average worker), `load` the most that one of them gets."""
+    answered; a new name counts as an average worker), `load` the most that one of them gets. `pairs` if not everybody
+    may be asked everything: a table with the columns task and worker, or (task, worker) tuples."""
     if budget is not None and not (budget >= 0 and np.isfinite(budget)):
         raise ParameterError(f"the budget must be 0 or more, got {budget}")
     result = make(votes.kind.default).fit(votes, gold=gold) if result is None else result
     if len(result.tasks) != votes.n_tasks:
         raise DataError(f"the result of {result.method} is of other annotations; fit it on these votes")
     need = needs(votes, result)
+    may = None if pairs is None else table_of(pairs)
+    if may is not None and workers is None:
+        workers = may["worker"].unique(maintain_order=True).to_list()
     free = askable(votes, result, workers, cost, load)
+    if may is not None:
+        free.only(*coded(may, votes, free.names))
     gain = gains(votes, result, need)
     given, names, spent = _spend(need, gain, free, votes, budget)
     brings = np.where(given > 0, gain[np.arange(len(given)), np.clip(given, 1, MOST) - 1], 0.0)
@@ -142,7 +151,7 @@ def _spend(
     """Votes, names and cost of each task: step by step, the best first, while the budget lasts."""
     n = votes.n_tasks
     given, names, spent = np.zeros(n, np.int64), {}, np.zeros(n)  # type: ignore[var-annotated]
-    most = np.minimum(np.where(need.kind == EXPERT, 0, MOST), free.room)
+    most = np.minimum(np.where(need.stuck, 0, MOST), free.room)
     if budget is None:  # what settles a task, no more
         most = np.where(need.kind == VOTE, np.minimum(most, np.nan_to_num(need.votes, nan=0.0)), 0).astype(np.int64)
     task, count, _ = steps(gain, most)
@@ -174,7 +183,7 @@ def _table(
 ) -> pl.DataFrame:
     stuck = (free.room == 0) & (need.kind == VOTE)
     every = contested(votes, result, need=need).select("task", "why")
-    todo = np.where((need.kind == EXPERT) | stuck, "expert", "vote")
+    todo = np.where(((need.kind == EXPERT) & (given == 0)) | stuck, "expert", "vote")
     listed = (need.kind != NOTHING) | (given > 0)
     order = np.lexsort((result.confidence, -gain / np.maximum(given, 1), todo == "expert"))
     table = pl.DataFrame(

@@ -55,13 +55,15 @@ _CELLS, _NUMBERS = 20_000_000, 2_000_000
 class Needs:
     """Of each task what it needs (NOTHING, VOTE or EXPERT), about how many `votes` more, how many are `usual` for its
     two best classes, how many times over its own labels should have `settled` it (all NaN where the label is safe), and
-    the probability that it is a `riddle`."""
+    the probability that it is a `riddle`. Where it is `stuck` votes bring nothing; another task that needs an expert
+    would take more votes than are asked for, but each of them may bring something."""
 
     kind: npt.NDArray[np.int8]
     votes: F8
     usual: F8
     settled: F8
     riddle: F8
+    stuck: npt.NDArray[np.bool_]
 
     @property
     def n_vote(self) -> int:
@@ -83,7 +85,7 @@ def needs(annotations: Annotations, result: Result) -> Needs:
     doubt = np.flatnonzero((result.confidence < SAFE) | (labels == 0))
     if k < 2 or k * k > _CELLS or not len(doubt):  # with so many classes nothing is known of any two of them
         kind[doubt], votes[doubt] = VOTE, 1.0
-        return Needs(kind, votes, usual, settled, np.zeros(n))
+        return Needs(kind, votes, usual, settled, np.zeros(n), np.zeros(n, dtype=bool))
     annotations = _affordable(annotations)
     top = np.argsort(-result.posterior, axis=1, kind="stable")[:, :2]
     theta = confusions(annotations, result)
@@ -98,10 +100,10 @@ def needs(annotations: Annotations, result: Result) -> Needs:
     more = share[:, 0] * np.maximum(goal - ahead, 0.0) / first + share[:, 1] * (goal + ahead) / second
     votes[doubt] = np.maximum(np.ceil(more), 1.0)
     settled[doubt] = _told(annotations, theta, doubt, top) / goal
-    had = labels[doubt]
-    stuck = (settled[doubt] >= TIMES) | (riddle[doubt] >= RIDDLE)
-    kind[doubt] = np.where((stuck & (had >= FEWEST)) | ((votes[doubt] > MOST) & (had > 0)), EXPERT, VOTE)
-    return Needs(kind, votes, usual, settled, riddle)
+    stuck = np.zeros(n, dtype=bool)
+    stuck[doubt] = ((settled[doubt] >= TIMES) | (riddle[doubt] >= RIDDLE)) & (labels[doubt] >= FEWEST)
+    kind[doubt] = np.where(stuck[doubt] | ((votes[doubt] > MOST) & (labels[doubt] > 0)), EXPERT, VOTE)
+    return Needs(kind, votes, usual, settled, riddle, stuck)
 
 
 def gains(annotations: Annotations, result: Result, need: Needs) -> F8:
@@ -118,7 +120,8 @@ def gains(annotations: Annotations, result: Result, need: Needs) -> F8:
     theta = confusions(annotations, result)
     top = np.argsort(-result.posterior, axis=1, kind="stable")[:, :2]
     told = _told(annotations, theta, open_, top)
-    ahead = gain_ahead(result.posterior[open_], told, theta, labels_per_worker(annotations), MOST)
+    had = annotations.labels_per_task[open_].astype(np.float64)
+    ahead = gain_ahead(result.posterior[open_], had, told, theta, labels_per_worker(annotations), MOST)
     out[open_] = ahead * (1 - need.riddle[open_])[:, None]
     return out
 

@@ -14,7 +14,7 @@ Methods are sure of themselves when they fail; where they disagree, their averag
 
 All of them hold common and rare classes for more alike than a model that has converged. So the converged `model` takes
 over as far as the classes are uneven: `lean` grows from 0 to 1 where the entropy of its class prior falls from .75 to
-.65 of an even one's, and the votes are uneven too (where only the model says so, it has drifted).
+.65 of an even one's, the votes are uneven too, and the commonest class is the same (else the model has drifted).
 The weights of the members are equal: by held-out annotations (`evidence` > 0) they can be moved to those that predict
 best (engine/selection.py), which gained nothing on 58 sets.
 Confusions come from `model` or mace, whoever agrees better with the outcome; `extra["speaker"]` names it.
@@ -44,7 +44,7 @@ from ..cost import too_thin, worthwhile
 from ..gold import Gold
 from ..learnt import Whole
 from .kept_back import predicted
-from .pool import Pool, expectation, leaning
+from .pool import Pool, expectation, settled
 
 F8 = npt.NDArray[np.float64]
 
@@ -107,7 +107,7 @@ class Committee(SpreadAggregator):
             self.model if self.model in found else None,
             doubt=None if self.calibrated else self.doubt,
         )
-        pool = replace(pool, lean=leaning(data, pool))
+        pool = settled(data, pool)
         tally = pool.tallied(data)
         # Rounded: members that agree equally often must not be told apart by the order of a sum.
         agrees = {m: round(float(n) / data.n_tasks, 9) for m, n in zip(found, tally.agrees, strict=True)}
@@ -129,6 +129,7 @@ class Committee(SpreadAggregator):
             extra={
                 "weight": weight,
                 "lean": pool.lean,
+                "skill": pool.skill,
                 "agreement": agrees,
                 "speaker": speaker,
                 "unsettled": [m for m, one in found.items() if not one.converged and m not in VARIANTS],

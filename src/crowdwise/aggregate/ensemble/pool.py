@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any
 
 import numpy as np
@@ -14,7 +14,7 @@ from ...maths.logspace import shares
 from ...maths.ties import tie_shares
 from ..learnt import Judge, Judged, judged
 from ..spread import Spread, clamped
-from .confidence import shipped
+from .confidence import AVERAGE, shipped, skill
 
 F8 = npt.NDArray[np.float64]
 
@@ -25,10 +25,11 @@ EVEN_VOTES, BEGINS, ENDS = 0.95, 0.75, 0.65
 
 @dataclass(frozen=True)
 class Shares(Additive):
-    """Sums over tasks of the votes' shares and of the model's posteriors."""
+    """Sums over tasks of the votes' shares, of the model's posteriors, and of pairs of labels: (that agree, all)."""
 
     votes: F8
     model: F8
+    pairs: F8
 
 
 @dataclass(frozen=True)
@@ -45,13 +46,15 @@ class Tally(Additive):
 class Pool:
     """judges[name] of everybody asked; `weight` of the members, how far it leans to `model`, and how it is read.
 
-    `doubt` None reads the confidence off the shipped table; `views` names those by whom workers are judged.
+    `doubt` None reads the confidence off the shipped table, for a crowd of such `skill`; `views` names those by whom
+    workers are judged.
     """
 
     judges: dict[str, Judge]
     weight: dict[str, float]
     model: str | None
     lean: float = 0.0
+    skill: float = AVERAGE
     doubt: float | None = None
     views: tuple[str, ...] = ()
 
@@ -61,10 +64,12 @@ class Pool:
         return Judged(self._read(space, self._mixed(found)), views=tuple(found[name] for name in self.views))
 
     def shares(self, space: Workspace) -> Shares:
-        """For `leaning`."""
-        votes = shares(space.shard.count_votes())
+        """For `settled`."""
+        counts = space.shard.count_votes()
+        votes, each = shares(counts), counts.sum(axis=1)
         model = votes if self.model is None else self._found(space, keep=True, only=self.model)[self.model]
-        return Shares(votes.sum(axis=0), model.sum(axis=0))
+        pairs = [np.maximum(counts * (counts - 1), 0.0).sum() / 2, np.maximum(each * (each - 1), 0.0).sum() / 2]
+        return Shares(votes.sum(axis=0), model.sum(axis=0), np.array(pairs))
 
     def tally(self, space: Workspace) -> Tally:
         """Who agrees with the pool, and what is expected of it."""
@@ -95,17 +100,25 @@ class Pool:
             return clamped(space, (1 - self.doubt) * pool + self.doubt / pool.shape[1])
         votes = space.shard
         n = votes.labels_per_task.astype(np.float64) if votes.weight is None else votes.count_votes().sum(axis=1)
-        return clamped(space, shipped().believed(pool, n))
+        return clamped(space, shipped().believed(pool, n, self.skill))
 
 
-def leaning(data: Spread, pool: Pool) -> float:
-    """How far the classes are uneven, 0 to 1, by the votes and by the model's posterior together."""
-    if data.n_classes < 2 or pool.model is None:
-        return 0.0
+def settled(data: Spread, pool: Pool) -> Pool:
+    """The pool with its lean and the crowd's skill, both from one look at all votes."""
     found = data.sum(pool.shares, plus)
-    if evenness(found.votes / data.n_tasks) > EVEN_VOTES:
+    agreeing, pairs = found.pairs.tolist()
+    lean = 0.0 if pool.model is None else leaning(found.votes / data.n_tasks, found.model / data.n_tasks)
+    return replace(pool, lean=lean, skill=skill(agreeing, pairs, data.n_classes))
+
+
+def leaning(votes: F8, model: F8) -> float:
+    """How far the classes are uneven, 0 to 1, by their shares of the votes and of the model's posterior together.
+
+    A model that takes another class than the voters for the commonest has drifted; few votes a task let it.
+    """
+    if len(votes) < 2 or evenness(votes) > EVEN_VOTES or model[votes.argmax()] < model.max():
         return 0.0
-    return float(np.clip((BEGINS - evenness(found.model / data.n_tasks)) / (BEGINS - ENDS), 0, 1))
+    return float(np.clip((BEGINS - evenness(model)) / (BEGINS - ENDS), 0, 1))
 
 
 def evenness(share: F8) -> float:

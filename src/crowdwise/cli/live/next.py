@@ -60,6 +60,15 @@ def next_(
             show_default=False,
         ),
     ] = None,
+    pairs: Annotated[
+        str | None,
+        typer.Option(
+            "--pairs",
+            help="Who may be asked what, if not everybody everything: a table task,worker.",
+            metavar="TABLE",
+            show_default=False,
+        ),
+    ] = None,
     method: Method = None,
     param: Params = None,
     gold: Gold = None,
@@ -84,9 +93,10 @@ def next_(
         raise DataError(f"{output} exists; name another file, or say --force")
     prices = _cost(cost)
     names = None if workers is None else _names(workers)
+    may = None if pairs is None else _table(pairs, ("task", "worker"))
     answers, result, _ = obtain(votes, method, param, (gold, gold_columns), asked, seed, {})
     with naming(votes, gold):
-        found = plan(answers, budget=budget, result=result, workers=names, cost=prices, load=load)
+        found = plan(answers, budget=budget, result=result, workers=names, cost=prices, load=load, pairs=may)
     if output is not None:
         to_csv(found.to_table(), output)
     if json:

@@ -1,0 +1,47 @@
+"""Pairs of task and worker that may be asked, as codes."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+import numpy.typing as npt
+import polars as pl
+
+from ..core.errors import DataError
+from ..kinds.classes.annotations import Annotations
+
+I8 = npt.NDArray[np.int64]
+
+
+def table_of(pairs: Any) -> pl.DataFrame:
+    """task and worker as texts, each pair once, of a table with these columns or of (task, worker) tuples."""
+    if not isinstance(pairs, pl.DataFrame):
+        try:
+            rows = [(str(task), str(worker)) for task, worker in pairs]
+        except (TypeError, ValueError):
+            wanted = "a table with the columns task and worker, or (task, worker) tuples"
+            raise DataError(f"pairs must be {wanted}, got {type(pairs).__name__}") from None
+        pairs = pl.DataFrame(rows, schema={"task": pl.String, "worker": pl.String}, orient="row")
+    for name in ("task", "worker"):
+        if name not in pairs.columns:
+            raise DataError(f"pairs: there is no column {name}; it has {', '.join(pairs.columns)}")
+    found: pl.DataFrame = pairs.select(pl.col("task", "worker").cast(pl.String)).unique(maintain_order=True)
+    if found.null_count().sum_horizontal().sum():
+        raise DataError("pairs: a row lacks its task or its worker")
+    return found
+
+
+def coded(table: pl.DataFrame, votes: Annotations, workers: list[Any]) -> tuple[I8, I8]:
+    """(task, place in `workers`) of each pair; pairs of others than these workers are left out."""
+    tasks = pl.DataFrame({"task": votes.tasks.cast(pl.String), "t": np.arange(votes.n_tasks)})
+    names = pl.Series("worker", [str(name) for name in workers], dtype=pl.String)
+    crew = pl.DataFrame({"worker": names, "w": np.arange(len(workers))})
+    found = table.join(tasks, on="task", how="left")
+    lost = found.filter(pl.col("t").is_null())
+    if len(lost):
+        raise DataError(f"pairs: there is no task {lost['task'][0]!r} among the votes ({len(lost):,} such rows)")
+    kept = found.join(crew, on="worker", how="inner")
+    if not len(kept):
+        raise DataError("pairs: none of them has a worker who may be asked")
+    return kept["t"].to_numpy().astype(np.int64), kept["w"].to_numpy().astype(np.int64)
