@@ -41,3 +41,13 @@ def test_its_gain_over_the_vote_survives_resampling_the_sets(scores):
     gain = column(scores, DEFAULT, "expected_accuracy") - column(scores, "majority_vote", "expected_accuracy")
     draws = np.random.default_rng(0).integers(len(SETS), size=(10_000, len(SETS)))
     assert (gain[draws].mean(axis=1) > 0).mean() >= 0.975
+
+
+@pytest.mark.parametrize(("name", "least"), [("trec", 0.57), ("relevance4", 0.36)])
+def test_a_fifth_of_the_labels_does_not_let_the_model_drift_and_take_over(name, least):
+    """With about one label a task matrices take another class for the commonest than the voters do."""
+    data = cw.datasets.load(name)
+    kept = np.random.default_rng([200, 5]).random(len(data.annotations)) < 0.2
+    result = cw.Committee().fit(data.annotations.take(np.flatnonzero(kept)))
+    assert result.extra["lean"] == 0
+    assert cw.evaluate(result, data.truth).accuracy > least

@@ -21,6 +21,8 @@ I8 = npt.NDArray[np.int64]
 _CELLS = 20_000_000
 # Unless a load is given, nobody gets more than so many times an even share, or so many tasks.
 SHARES, FEWEST = 3.0, 5
+# Tasks by which workers are told apart before any is chosen.
+_LOOKED_AT = 200
 
 
 class Askable:
@@ -60,6 +62,23 @@ class Askable:
         even = n_votes / max(len(self.names), 1)
         load = self._load if self._load is not None else max(FEWEST, int(np.ceil(SHARES * min(even, 1e15))))
         self.left[:] = load
+
+    def likely(self, n_votes: float) -> tuple[F8, F8] | None:
+        """Confusions and weights of those who will give about so many votes: who tell most per cost come first, each
+        as far as they have room. None where nobody is told from anybody."""
+        if self.theta is None or not self.names:
+            return None
+        self.expect(n_votes)
+        open_ = np.flatnonzero(self.room > 0)
+        some = open_[np.unique(np.linspace(0, len(open_) - 1, _LOOKED_AT).astype(np.int64))] if len(open_) else open_
+        told = expected_gain(self.q[some], self.theta).sum(axis=0) / self.cost
+        order = np.argsort(-told, kind="stable")
+        room = self.left if self._may is None else np.minimum(self.left, np.bincount(self._may[1], minlength=len(told)))
+        before = np.cumsum(room[order].astype(np.float64)) - room[order]
+        weight = np.zeros(len(told))
+        weight[order] = np.clip(max(n_votes, 1.0) - before, 0.0, room[order])
+        asked = np.flatnonzero(weight)
+        return (self.theta[asked], weight[asked] / weight.sum()) if len(asked) else None
 
     def best(self, task: int, n: int, budget: float) -> Iterator[tuple[Any, float]]:
         """Up to n workers for a task with what each costs, who tell most about it per cost first."""

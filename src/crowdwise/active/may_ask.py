@@ -28,7 +28,7 @@ def table_of(pairs: Any) -> pl.DataFrame:
             raise DataError(f"pairs: there is no column {name}; it has {', '.join(pairs.columns)}")
     found: pl.DataFrame = pairs.select(pl.col("task", "worker").cast(pl.String)).unique(maintain_order=True)
     if found.null_count().sum_horizontal().sum():
-        raise DataError("pairs: a row lacks its task or its worker")
+        raise DataError("pairs: a row lacks its task or its worker; fill it in, or leave it out")
     return found
 
 
@@ -40,8 +40,9 @@ def coded(table: pl.DataFrame, votes: Annotations, workers: list[Any]) -> tuple[
     found = table.join(tasks, on="task", how="left")
     lost = found.filter(pl.col("t").is_null())
     if len(lost):
-        raise DataError(f"pairs: there is no task {lost['task'][0]!r} among the votes ({len(lost):,} such rows)")
+        rows = f"{len(lost):,} rows name tasks" if len(lost) > 1 else "a row names a task"
+        raise DataError(f"pairs: {rows} without a place among the votes (first: {lost['task'][0]!r}); leave them out")
     kept = found.join(crew, on="worker", how="inner")
     if not len(kept):
-        raise DataError("pairs: none of them has a worker who may be asked")
+        raise DataError("pairs: none of them has a worker who may be asked; name others, or leave pairs out")
     return kept["t"].to_numpy().astype(np.int64), kept["w"].to_numpy().astype(np.int64)

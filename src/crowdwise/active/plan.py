@@ -133,7 +133,10 @@ def plan_classes(
     free = askable(votes, result, workers, cost, load)
     if may is not None:
         free.only(*coded(may, votes, free.names))
-    gain = gains(votes, result, need)
+    wanted = (
+        np.nan_to_num(need.votes[need.kind == VOTE]).sum() if budget is None else budget / max(free.cheapest, 1e-12)
+    )
+    gain = gains(votes, result, need, free.likely(float(wanted)))
     given, names, spent = _spend(need, gain, free, votes, budget)
     brings = np.where(given > 0, gain[np.arange(len(given)), np.clip(given, 1, MOST) - 1], 0.0)
     table = _table(votes, result, need, free, given, brings, names, spent)

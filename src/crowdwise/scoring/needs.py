@@ -99,15 +99,18 @@ def needs(annotations: Annotations, result: Result) -> Needs:
     # Where the best class is right the odds go on from where they are, else they have to come back first.
     more = share[:, 0] * np.maximum(goal - ahead, 0.0) / first + share[:, 1] * (goal + ahead) / second
     votes[doubt] = np.maximum(np.ceil(more), 1.0)
-    settled[doubt] = _told(annotations, theta, doubt, top) / goal
+    settled[doubt] = labels_told(annotations, theta, doubt, top) / goal
     stuck = np.zeros(n, dtype=bool)
     stuck[doubt] = ((settled[doubt] >= TIMES) | (riddle[doubt] >= RIDDLE)) & (labels[doubt] >= FEWEST)
     kind[doubt] = np.where(stuck[doubt] | ((votes[doubt] > MOST) & (labels[doubt] > 0)), EXPERT, VOTE)
     return Needs(kind, votes, usual, settled, riddle, stuck)
 
 
-def gains(annotations: Annotations, result: Result, need: Needs) -> F8:
-    """gain[task, m - 1]: what m = 1 to MOST more votes would add to the probability that a task's label is right."""
+def gains(annotations: Annotations, result: Result, need: Needs, asked: tuple[F8, F8] | None = None) -> F8:
+    """gain[task, m - 1]: what m = 1 to MOST more votes would add to the probability that a task's label is right.
+
+    `asked`: confusions and weights of those who will give them (None: those who gave the others).
+    """
     n, k = len(result.tasks), len(result.classes)
     out = np.zeros((n, MOST))
     open_ = np.flatnonzero((result.confidence < SURE) | (annotations.labels_per_task == 0))
@@ -119,9 +122,10 @@ def gains(annotations: Annotations, result: Result, need: Needs) -> F8:
     annotations = _affordable(annotations)
     theta = confusions(annotations, result)
     top = np.argsort(-result.posterior, axis=1, kind="stable")[:, :2]
-    told = _told(annotations, theta, open_, top)
+    told = labels_told(annotations, theta, open_, top)
     had = annotations.labels_per_task[open_].astype(np.float64)
-    ahead = gain_ahead(result.posterior[open_], had, told, theta, labels_per_worker(annotations), MOST)
+    theta, weight = (theta, labels_per_worker(annotations)) if asked is None else asked
+    ahead = gain_ahead(result.posterior[open_], had, told, theta, weight, MOST)
     out[open_] = ahead * (1 - need.riddle[open_])[:, None]
     return out
 
@@ -203,7 +207,7 @@ def _drift(annotations: Annotations, theta: F8, pairs: npt.NDArray[np.int64]) ->
     return told[pairs[:, 0], pairs[:, 1]], told[pairs[:, 1], pairs[:, 0]]
 
 
-def _told(annotations: Annotations, theta: F8, tasks: npt.NDArray[np.int64], top: npt.NDArray[np.int64]) -> F8:
+def labels_told(annotations: Annotations, theta: F8, tasks: npt.NDArray[np.int64], top: npt.NDArray[np.int64]) -> F8:
     """What the labels of these tasks should have told of their two best classes, by who gave them."""
     here = np.zeros(annotations.n_tasks, dtype=bool)
     here[tasks] = True
