@@ -87,13 +87,15 @@ def test_only_pairs_that_may_be_asked_are():
     assert len(named) == made.n_votes == 40
     assert named <= pairs - answered
     table = pl.DataFrame(sorted(pairs), schema=["task", "worker"], orient="row")
-    assert plan(votes, budget=40, pairs=table, load=100).tasks.equals(made.tasks)
+    for same in (table, table.to_pandas(), pairs):
+        assert plan(votes, budget=40, pairs=same, load=100).tasks.equals(made.tasks)
     some = plan(votes, budget=40, pairs=table, workers=[1, 2], load=100)
     assert {w for row in some.tasks["ask"].to_list() for w in row} <= {1, 2}
     assert plan(votes, budget=3, pairs=[(5, 99)]).n_new == 1
     for wrong, words in (
         ([(99, 1)], "first: '99'"),
         (7, "got int"),
+        ([1, 2], "must be"),
         (table.rename({"task": "id"}), "there is no column task"),
         ([], "none of them"),
         (pl.DataFrame({"task": [None, "1"], "worker": ["1", "2"]}), "lacks"),

@@ -76,6 +76,22 @@ def test_too_little_gold_is_said_before_anything_else():
         cw.accept(VOTES, gold=some(TRUTH, 150), error=0.01)
 
 
+@pytest.mark.parametrize("how", ["by truth", "within verdict", "weights", None])
+def test_sets_and_cascades_refuse_gold_that_was_not_drawn_at_random(how):
+    """A promise over drawings of the gold holds for the tasks that the gold stands for."""
+    crowd = cw.simulate.scenario("one_coin", tasks=600, workers=8, classes=2, seed=1)
+    result, table = cw.DawidSkene().fit(crowd.annotations), crowd.truth_table().head(300)
+    gold = table.with_columns(probability=pl.lit(0.5)) if how == "weights" else table
+    with pytest.raises(ParameterError, match="drawn"):
+        cw.label_sets(result, gold=gold, sampling=how)
+    with pytest.raises(ParameterError, match="drawn"):
+        cw.cascade(result, result, gold=gold, sampling=how, prices=(1, 10, 100))
+    drawn = cw.draw(result, 300, seed=1, design="unsure")
+    picked = crowd.truth_table().filter(pl.col("task").is_in(drawn.tasks))
+    with pytest.raises(ParameterError, match="not weights"):
+        cw.label_sets(result, gold=picked, sampling=drawn)
+
+
 def test_the_gold_must_be_random_and_not_used():
     with pytest.raises(ParameterError, match="drawn at random"):
         cw.accept(VOTES, gold=GOLD, sampling="by truth")

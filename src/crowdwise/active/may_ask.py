@@ -9,6 +9,7 @@ import numpy.typing as npt
 import polars as pl
 
 from ..core.errors import DataError
+from ..core.intake.frames import to_polars
 from ..kinds.classes.annotations import Annotations
 
 I8 = npt.NDArray[np.int64]
@@ -16,17 +17,17 @@ I8 = npt.NDArray[np.int64]
 
 def table_of(pairs: Any) -> pl.DataFrame:
     """task and worker as texts, each pair once, of a table with these columns or of (task, worker) tuples."""
-    if not isinstance(pairs, pl.DataFrame):
-        try:
-            rows = [(str(task), str(worker)) for task, worker in pairs]
-        except (TypeError, ValueError):
-            wanted = "a table with the columns task and worker, or (task, worker) tuples"
-            raise DataError(f"pairs must be {wanted}, got {type(pairs).__name__}") from None
-        pairs = pl.DataFrame(rows, schema={"task": pl.String, "worker": pl.String}, orient="row")
+    if isinstance(pairs, list | tuple | set | frozenset):
+        if not all(isinstance(pair, tuple | list) and len(pair) == 2 for pair in pairs):
+            raise DataError("pairs must be (task, worker) tuples, or a table with the columns task and worker")
+        told = [(str(task), str(worker)) for task, worker in pairs]
+        table = pl.DataFrame(told, schema={"task": pl.String, "worker": pl.String}, orient="row")
+    else:
+        table = to_polars(pairs)
     for name in ("task", "worker"):
-        if name not in pairs.columns:
-            raise DataError(f"pairs: there is no column {name}; it has {', '.join(pairs.columns)}")
-    found: pl.DataFrame = pairs.select(pl.col("task", "worker").cast(pl.String)).unique(maintain_order=True)
+        if name not in table.columns:
+            raise DataError(f"pairs: there is no column {name}; it has {', '.join(table.columns)}")
+    found = table.select(pl.col("task", "worker").cast(pl.String)).unique().sort("task", "worker")
     if found.null_count().sum_horizontal().sum():
         raise DataError("pairs: a row lacks its task or its worker; fill it in, or leave it out")
     return found

@@ -129,7 +129,7 @@ def plan_classes(
     need = needs(votes, result)
     may = None if pairs is None else table_of(pairs)
     if may is not None and workers is None:
-        workers = may["worker"].unique(maintain_order=True).to_list()
+        workers = may["worker"].unique().sort().to_list()
     free = askable(votes, result, workers, cost, load)
     if may is not None:
         free.only(*coded(may, votes, free.names))

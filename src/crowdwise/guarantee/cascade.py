@@ -80,9 +80,9 @@ def cascade(
     if not first.classes.equals(second.classes):
         raise DataError("both judges must know the same classes")
     del second_sample
-    how, sample, _ = settle(sampling, sample, first)
+    how, sample, _ = settle(sampling, sample, first, what="a cascade")
     if how == "random":
-        check_random(sample, first)
+        check_random(sample, first, only=True)
     fit = hashed(first.tasks.gather(sample.task), seed) < FIT
     if fit.sum() < LEAST:
         raise DataError(f"{len(sample)} gold labels are too few for a cascade; a quarter of them must be {LEAST}")

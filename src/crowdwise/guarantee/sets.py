@@ -71,9 +71,9 @@ def label_sets(
     if found.posterior is None:
         raise ParameterError("label sets need probabilities of classes; aggregate the votes of classes first")
     not_used_to_fit(found, sample)
-    how, sample, _ = settle(sampling, sample, found)
+    how, sample, _ = settle(sampling, sample, found, what="a set with a promise")
     if how == "random":
-        check_random(sample, found)
+        check_random(sample, found, only=True)
     k = len(found.classes)
     jitter = JITTER * np.random.default_rng([seed, 0x5E7]).random((len(found), k))
     score = 1 - found.posterior + jitter
