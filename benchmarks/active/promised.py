@@ -18,7 +18,7 @@ from crowdwise.scoring.needs import MOST, confusions, gains, labels_per_worker, 
 
 from .advice import drawn
 
-# Sets by which the rule of the tasks is judged (advice.py) were not looked at when DEPENDENCE was settled.
+# Sets by which the rule of the tasks is judged (advice.py) were left out when DEPENDENCE was settled.
 APART = ("bluebird", "web", "dog", "relevance4")
 LABELS, SPLITS, LEAST, MORE = 2.0, 2, 4.0, 3
 # Tasks of a set that have had so many labels: fewer say nothing. The last row holds those with more, too.
