@@ -82,6 +82,8 @@ def test_a_model_that_takes_another_class_for_the_commonest_has_drifted():
     assert leaning(votes, np.array([0.95, 0.05])) == 1
     assert leaning(votes, np.array([0.05, 0.95])) == 0
     assert leaning(np.array([1.0]), np.array([1.0])) == 0
+    tied, model = np.array([0.45, 0.45, 0.05, 0.05]), np.array([0.04, 0.9, 0.03, 0.03])
+    assert leaning(tied, model) == leaning(tied[::-1], model[::-1]) == 1
 
 
 def test_the_model_speaks_where_classes_are_uneven():

@@ -70,7 +70,8 @@ class Askable:
             return None
         self.expect(n_votes)
         open_ = np.flatnonzero(self.room > 0)
-        some = open_[np.unique(np.linspace(0, len(open_) - 1, _LOOKED_AT).astype(np.int64))] if len(open_) else open_
+        n = min(_LOOKED_AT, max(_CELLS // self.theta.size, 1), len(open_))
+        some = open_[np.linspace(0, len(open_) - 1, n).astype(np.int64)]
         told = expected_gain(self.q[some], self.theta).sum(axis=0) / self.cost
         order = np.argsort(-told, kind="stable")
         room = self.left if self._may is None else np.minimum(self.left, np.bincount(self._may[1], minlength=len(told)))

@@ -11,7 +11,8 @@ weight_w sum_l max_k q_k A_w[k, l], and more votes never bring less.
 
 People err together on what is hard: n labels of a task count as n / (1 + (n - 1) · DEPENDENCE), the effective number
 of draws with that correlation within a cluster (Kish 1965), so m further votes on a task with h labels are worth what
-that number rises by. Without it the gain is promised twice over (benchmarks/active/promised.py).
+that number rises by. Without it nearly twice what comes would be promised
+(benchmarks/active/promised.py).
 
 Not every task is like the others: where T nats should have been told of the two best classes and their log odds stand
 at l only, its votes tell less than the confusions say. With a prior of `STEADY` nats at the crowd's own pace, the pace

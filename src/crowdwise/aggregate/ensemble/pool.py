@@ -21,6 +21,8 @@ F8 = npt.NDArray[np.float64]
 # Entropy of the classes, as a share of an even one's: of the votes, above which nothing is uneven; of the model's class
 # prior, where it begins to take over and where it has.
 EVEN_VOTES, BEGINS, ENDS = 0.95, 0.75, 0.65
+# Shares that differ by less are the same: the order of a sum decides nothing.
+_ALIKE = 1e-9
 
 
 @dataclass(frozen=True)
@@ -116,7 +118,10 @@ def leaning(votes: F8, model: F8) -> float:
 
     A model that takes another class than the voters for the commonest has drifted; few votes a task let it.
     """
-    if len(votes) < 2 or evenness(votes) > EVEN_VOTES or model[votes.argmax()] < model.max():
+    if len(votes) < 2 or evenness(votes) > EVEN_VOTES:
+        return 0.0
+    commonest = model >= model.max() - _ALIKE
+    if votes[commonest].max() < votes.max() - _ALIKE:
         return 0.0
     return float(np.clip((BEGINS - evenness(model)) / (BEGINS - ENDS), 0, 1))
 
