@@ -82,7 +82,7 @@ def promised_section(only_finished: bool) -> str:  # noqa: ARG001
         f"independent. Sets with four labels a task or more, {promised.SPLITS} splits each, each set counts the same. "
         "That n labels count as n / (1 + .15 (n - 1)) was settled on other splits of these sets.\n\n"
         + figures(promised.HEADER, promised.rows(apart=False))
-        + f"\n\nThe sets of the section above ({', '.join(promised.APART)}), which were left out when it was settled:\n\n"
+        + f"\n\nThe sets of the advice ({', '.join(promised.APART)}), which were left out when it was settled:\n\n"
         + figures(promised.HEADER, promised.rows(apart=True))
     )
 

@@ -28,9 +28,14 @@ def run(seeds: int, *, fresh: bool) -> list[dict[str, Any]]:
     for labels in LABELS:
         for method in contenders():
             for seed in range(seeds):
-                key = {"method": method, "labels": labels, "seed": seed, "version": cells.version(method)}
-                rows.append(cells.cell("planted", key, lambda m=method, n=labels, s=seed: _fit(m, n, s), fresh=fresh))
+                rows.append(one(method, labels, seed, fresh=fresh))
     return rows
+
+
+def one(method: str, labels: int, seed: int, *, fresh: bool) -> dict[str, Any]:
+    """One cell."""
+    key = {"method": method, "labels": labels, "seed": seed, "version": cells.version(method)}
+    return cells.cell("planted", key, lambda: _fit(method, labels, seed), fresh=fresh)
 
 
 def _fit(method: str, labels: int, seed: int) -> dict[str, Any]:

@@ -42,17 +42,18 @@ def contenders() -> list[str]:
 def redundancy(names: list[str], seeds: int, *, fresh: bool) -> list[dict[str, Any]]:
     """Rows of method, set, labels kept per task, seed."""
     jobs = [(name, r, seed) for name in DEEP if name in names for r in KEPT for seed in range(seeds)]
-    return [_cell("redundancy", method, name, r, seed, fresh) for name, r, seed in jobs for method in contenders()]
+    return [one("redundancy", method, name, r, seed, fresh) for name, r, seed in jobs for method in contenders()]
 
 
 def others(names: list[str], kind: str, draws: int, *, fresh: bool) -> list[dict[str, Any]]:
     """Rows of method, set and draw, tasks or workers drawn again; only sets of at most LARGEST labels."""
     small = [name for name in names if len(sets.load(name).annotations) <= LARGEST]
     jobs = [(name, draw) for name in small for draw in range(draws)]
-    return [_cell(kind, method, name, 0, draw, fresh) for name, draw in jobs for method in contenders()]
+    return [one(kind, method, name, 0, draw, fresh) for name, draw in jobs for method in contenders()]
 
 
-def _cell(kind: str, method: str, name: str, kept: int, seed: int, fresh: bool) -> dict[str, Any]:
+def one(kind: str, method: str, name: str, kept: int, seed: int, fresh: bool) -> dict[str, Any]:
+    """One cell."""
     key = {"method": method, "set": name, "kept": kept, "seed": seed, "version": cells.version(method)}
     return cells.cell(kind, key, lambda: _fit(kind, method, name, kept, seed), fresh=fresh)
 
