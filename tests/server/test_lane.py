@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import socket
+import threading
 import time
 
 import pytest
@@ -72,6 +73,18 @@ def slowed(desk, seconds):
         return batch(given)
 
     desk._batch = slow
+
+
+def held(desk):
+    """No batch of the desk begins before the event that this returns is set."""
+    batch, go = desk._batch, threading.Event()
+
+    def waiting(given):
+        assert not given or go.wait(60)
+        return batch(given)
+
+    desk._batch = waiting
+    return go
 
 
 def test_plain_requests_take_the_lane(lined):
@@ -220,22 +233,25 @@ def test_a_head_that_comes_in_pieces(lined):
 def test_requests_that_do_not_wait_are_answered_in_their_order(lined):
     token, n = lined.made.tokens[0], 12
     tasks = [each["id"] for each in lined.made.get(f"/next?n={n}", 0).json()["tasks"]]
-    slowed(lined.made.project.desk, 0.3)
+    go = held(lined.made.project.desk)
     for i, task in enumerate(tasks):
         lined.socket.sendall(request("POST", "/labels", token, label(task), Idempotency_Key=f"k{i}"))
         if i == 0:
             time.sleep(0.1)  # it is under way when all the others come
         elif i % 3 == 0:
             lined.socket.sendall(request("GET", f"/tasks/{task}", token))
+    time.sleep(0.2)
+    assert len(lined.quick) == 1
+    go.set()
     for i, task in enumerate(tasks):
         status, _, body = answer(lined.file)
         assert (status, json.loads(body)["task"]) == (201, task)
         if i and i % 3 == 0:
             assert answer(lined.file)[0] in (200, 403)
     assert len(lined.answers()) == n
-    assert len(lined.quick) == 1
+    before = len(lined.quick)
     assert lined.say("GET", "/next", token)[0] == 200
-    assert len(lined.quick) == 2
+    assert len(lined.quick) == before + 1
 
 
 def test_too_many_requests_are_refused_on_the_lane_too(make):
@@ -310,10 +326,12 @@ def test_idle_connections_are_closed_and_used_ones_are_not(make):
 
 def test_the_end_of_the_server_waits_for_an_answer(lined):
     token = lined.made.tokens[0]
-    slowed(lined.made.project.desk, 0.5)
+    go = held(lined.made.project.desk)
     lined.socket.sendall(request("GET", "/next", token))
     time.sleep(0.2)
     lined.server.should_exit = True
+    time.sleep(0.5)  # it looks every tenth of a second
+    go.set()
     status, headers, _ = answer(lined.file)
     assert (status, headers["connection"]) == (200, "close")
     assert lined.file.read() == b""
