@@ -20,6 +20,7 @@ import crowdwise as cw
 from crowdwise.active.plan import plan
 from crowdwise.active.trials import known_codes
 from crowdwise.maths.information import entropy, expected_gain
+from crowdwise.maths.ties import tie_shares
 from crowdwise.scoring.needs import confusions
 
 from .. import ROOT
@@ -34,11 +35,14 @@ WAYS = ("next", "entropy", "random", "tasks of next", "entropy, named")
 STORE = ROOT / "build" / "active-advice.json"
 
 
+def hits(result, truth):
+    """1 where the label is right, ties shared; what it is where the truth is not known says nothing."""
+    return tie_shares(result.posterior)[np.arange(len(truth)), truth]
+
+
 def right(result, truth):
-    """Share of right labels, ties shared."""
-    q = result.posterior[truth >= 0]
-    best = q >= q.max(axis=1, keepdims=True) - 1e-9
-    return float((best[np.arange(len(q)), truth[truth >= 0]] / best.sum(axis=1)).mean())
+    """Share of right labels."""
+    return float(hits(result, truth)[truth >= 0].mean())
 
 
 def one(name: str, seed: int, keep: float = KEEP, share: float = SHARE) -> dict[str, float]:

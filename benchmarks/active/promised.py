@@ -16,10 +16,10 @@ from crowdwise.active.trials import known_codes
 from crowdwise.scoring.ahead import gain_ahead
 from crowdwise.scoring.needs import MOST, confusions, gains, labels_per_worker, labels_told, needs
 
-from .advice import drawn
+from .advice import SETS, drawn, hits
 
-# Sets by which the rule of the tasks is judged (advice.py) were left out when DEPENDENCE was settled.
-APART = ("bluebird", "web", "dog", "relevance4")
+# The sets of the advice were left out when DEPENDENCE was settled.
+APART = SETS
 LABELS, SPLITS, LEAST, MORE = 2.0, 2, 4.0, 3
 # Tasks of a set that have had so many labels: fewer say nothing. The last row holds those with more, too.
 ENOUGH, LAST = 20, 6
@@ -28,13 +28,6 @@ HEADER = [
     "sets",
     *(f"{what}, {m}" for what in ("promised", "came", "if independent") for m in (1, 2, 3)),
 ]
-
-
-def hits(result, truth, known):
-    """1 where the label is right, ties shared."""
-    q = result.posterior[known]
-    best = q >= q.max(axis=1, keepdims=True) - 1e-9
-    return best[np.arange(len(known)), truth[known]] / best.sum(axis=1)
 
 
 def one(name: str, seed: int) -> np.ndarray:
@@ -47,7 +40,7 @@ def one(name: str, seed: int) -> np.ndarray:
     left = np.bincount(votes.task[held], minlength=votes.n_tasks)
     known = np.flatnonzero((truth >= 0) & (left >= MORE))
     fit = cw.Committee().fit(kept)
-    before, had = hits(fit, truth, known), kept.labels_per_task.astype(float)
+    before, had = hits(fit, truth)[known], kept.labels_per_task.astype(float)
     promised = gains(kept, fit, needs(kept, fit))
     theta, top = confusions(kept, fit), np.argsort(-fit.posterior, axis=1, kind="stable")[:, :2]
     told = labels_told(kept, theta, np.arange(votes.n_tasks), top)
@@ -55,7 +48,7 @@ def one(name: str, seed: int) -> np.ndarray:
     came = []
     for m in range(1, MORE + 1):
         rows = np.concatenate([np.flatnonzero(mask), drawn(np.full(votes.n_tasks, m), votes, held)])
-        came.append(hits(cw.Committee().fit(votes.take(np.sort(rows))), truth, known) - before)
+        came.append(hits(cw.Committee().fit(votes.take(np.sort(rows))), truth)[known] - before)
     return np.column_stack([had[known], promised[known, :MORE], np.array(came).T, alone[known, :MORE]])
 
 

@@ -11,7 +11,8 @@ import pytest
 import crowdwise as cw
 from crowdwise.active import plan
 from crowdwise.active.allocate import allocate, steps
-from crowdwise.scoring.ahead import drift, effective, gain_ahead
+from crowdwise.maths.information import counts_as
+from crowdwise.scoring.ahead import drift, gain_ahead
 from crowdwise.scoring.needs import EXPERT
 
 from ..conftest import planted
@@ -53,7 +54,7 @@ def test_what_votes_bring_is_what_drawing_them_shows():
 
 
 def test_labels_of_one_task_count_as_fewer_the_more_there_are():
-    assert effective(np.array([0.0, 1.0, 2.0, 5.0]), 0.5).tolist() == [0, 1, 2 / 1.5, 5 / 3]
+    assert counts_as(np.array([0.0, 1.0, 2.0, 5.0]), 0.5).tolist() == [1, 1, 1 / 1.5, 1 / 3]
     table, q = np.array([[[0.7, 0.3], [0.3, 0.7]]]), np.full((4, 2), 0.5)
     had, none = np.array([0.0, 1.0, 3.0, 10.0]), np.zeros(4)
     gain = gain_ahead(q, had, none, table, np.ones(1), 10)

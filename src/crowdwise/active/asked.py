@@ -68,7 +68,6 @@ class Askable:
         as far as they have room. None where nobody is told from anybody."""
         if self.theta is None or not self.names:
             return None
-        self.expect(n_votes)
         open_ = np.flatnonzero(self.room > 0)
         n = min(_LOOKED_AT, max(_CELLS // self.theta.size, 1), len(open_))
         some = open_[np.linspace(0, len(open_) - 1, n).astype(np.int64)]

@@ -133,10 +133,10 @@ def plan_classes(
     free = askable(votes, result, workers, cost, load)
     if may is not None:
         free.only(*coded(may, votes, free.names))
-    wanted = (
-        np.nan_to_num(need.votes[need.kind == VOTE]).sum() if budget is None else budget / max(free.cheapest, 1e-12)
-    )
-    gain = gains(votes, result, need, free.likely(float(wanted)))
+    settling = float(np.nan_to_num(need.votes[need.kind == VOTE]).sum())
+    n_votes = settling if budget is None else budget / max(free.cheapest, 1e-12)
+    free.expect(n_votes)
+    gain = gains(votes, result, need, free.likely(n_votes))
     given, names, spent = _spend(need, gain, free, votes, budget)
     brings = np.where(given > 0, gain[np.arange(len(given)), np.clip(given, 1, MOST) - 1], 0.0)
     table = _table(votes, result, need, free, given, brings, names, spent)
@@ -162,7 +162,6 @@ def _spend(
         task = np.concatenate([task, np.flatnonzero(most)])
         count = np.concatenate([count, most[most > 0]])
     left = np.inf if budget is None else budget
-    free.expect(float(count.sum()) if budget is None else budget / max(free.cheapest, 1e-12))
     for t, m in zip(task.tolist(), count.tolist(), strict=True):
         for worker, price in free.best(t, min(m, int(most[t] - given[t])), left):
             names.setdefault(t, []).append(worker)

@@ -91,3 +91,9 @@ def spammer_score(confusion: F8) -> F8:
     # sum over pairs |a - b|² = K sum |a|² - |sum a|²
     spread = k * (confusion**2).sum(axis=(-2, -1)) - (confusion.sum(axis=-2) ** 2).sum(axis=-1)
     return np.asarray(np.maximum(spread, 0.0) / (k * (k - 1)))
+
+
+def counts_as(n: F8 | npt.NDArray[np.integer], dependence: float) -> F8:
+    """What each of n labels of one task counts as where they are so alike beyond its class: together they are worth
+    n / (1 + (n - 1) · dependence) independent ones, the effective number of draws within a cluster (Kish 1965)."""
+    return np.asarray(1 / (1 + np.maximum(n - 1, 0) * dependence))

@@ -9,9 +9,8 @@ over the few best classes, as if the leads were independent; `gain` is that less
 curve, above all where few workers know much and many little, so of a single vote the exact figure is taken, sum_w
 weight_w sum_l max_k q_k A_w[k, l], and more votes never bring less.
 
-People err together on what is hard: n labels of a task count as n / (1 + (n - 1) · DEPENDENCE), the effective number
-of draws with that correlation within a cluster (Kish 1965), so m further votes on a task with h labels are worth what
-that number rises by. Without it nearly twice what comes would be promised
+People err together on what is hard: n labels of a task count as n / (1 + (n - 1) · DEPENDENCE), so m further votes on a
+task with h labels are worth what that number rises by. Without it nearly twice what comes would be promised
 (benchmarks/active/promised.py).
 
 Not every task is like the others: where T nats should have been told of the two best classes and their log odds stand
@@ -24,6 +23,8 @@ from __future__ import annotations
 import numpy as np
 import numpy.typing as npt
 from scipy.special import ndtr
+
+from ..maths.information import counts_as
 
 F8 = npt.NDArray[np.float64]
 I8 = npt.NDArray[np.int64]
@@ -46,8 +47,8 @@ def gain_ahead(
     """gain[task, m - 1] for m = 1 to `most`; had[task] labels, told[task] nats each by itself, theta[worker, true,
     observed], weight[worker] sums to one."""
     mean, spread = drift(theta, weight)
-    now = effective(had, dependence)
-    told = told * now / np.maximum(had, 1.0)
+    each = counts_as(had, dependence)
+    told, now = told * each, had * each
     cells = max(len(posterior), 1) * posterior.shape[1] ** 2
     busiest = np.argsort(-weight, kind="stable")[: min(max(_WORK // cells, _FEWEST), _WORKERS)]
     theta, weight = theta[busiest], weight[busiest] / max(float(weight[busiest].sum()), _LEAST)
@@ -58,15 +59,11 @@ def gain_ahead(
         q = posterior[some]
         lead = np.log(np.maximum(np.sort(q, axis=1)[:, :-3:-1], _LEAST))
         pace = np.minimum((lead[:, 0] - lead[:, 1] + STEADY) / (told[some] + STEADY), 1.0)[:, None]
-        more = effective(had[some, None] + np.arange(1.0, most + 1), dependence) - now[some, None]
+        then = had[some, None] + np.arange(1.0, most + 1)
+        more = then * counts_as(then, dependence) - now[some, None]
         out[some] = _gain(q, pace * more, mean, spread)
         out[some, 0] = pace[:, 0] * more[:, 0] * _one_vote(q, theta, weight)
     return np.asarray(np.maximum.accumulate(out, axis=1))
-
-
-def effective(n: F8, dependence: float) -> F8:
-    """How many independent labels n of one task are worth."""
-    return np.asarray(n / (1 + np.maximum(n - 1, 0.0) * dependence))
 
 
 def _one_vote(q: F8, theta: F8, weight: F8) -> F8:

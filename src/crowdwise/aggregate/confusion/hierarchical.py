@@ -30,6 +30,7 @@ from ...engine.sources import Known
 from ...kinds.classes.annotations import Annotations
 from ...maths.coins import coins
 from ...maths.dirichlet import best_strength, update_mean
+from ...maths.information import counts_as
 from ...maths.kernels import Stats
 from ..base import Learnt, Run, Spread, SpreadAggregator
 from ..learnt import After
@@ -99,9 +100,8 @@ class Effective:
     def __call__(self, part: Annotations, known: Known | None) -> tuple[Annotations, Known | None]:
         """A part of them."""
         n = np.bincount(part.task, weights=part.weight, minlength=part.n_tasks)
-        each = 1 / (1 + np.maximum(n - 1, 0) * self.dependence)
         own = 1.0 if part.weight is None else part.weight
-        return with_rows(part, weight=own * each[part.task]), known
+        return with_rows(part, weight=own * counts_as(n, self.dependence)[part.task]), known
 
 
 @dataclass(frozen=True)

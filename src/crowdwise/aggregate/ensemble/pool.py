@@ -11,7 +11,7 @@ import numpy.typing as npt
 from ...maths.em import Additive, plus
 from ...maths.kernels import Workspace
 from ...maths.logspace import shares
-from ...maths.ties import tie_shares
+from ...maths.ties import tie_shares, winners
 from ..learnt import Judge, Judged, judged
 from ..spread import Spread, clamped
 from .confidence import AVERAGE, shipped, skill
@@ -21,8 +21,6 @@ F8 = npt.NDArray[np.float64]
 # Entropy of the classes, as a share of an even one's: of the votes, above which nothing is uneven; of the model's class
 # prior, where it begins to take over and where it has.
 EVEN_VOTES, BEGINS, ENDS = 0.95, 0.75, 0.65
-# Shares that differ by less are the same: the order of a sum decides nothing.
-_ALIKE = 1e-9
 
 
 @dataclass(frozen=True)
@@ -120,8 +118,7 @@ def leaning(votes: F8, model: F8) -> float:
     """
     if len(votes) < 2 or evenness(votes) > EVEN_VOTES:
         return 0.0
-    commonest = model >= model.max() - _ALIKE
-    if votes[commonest].max() < votes.max() - _ALIKE:
+    if not (winners(votes[None]) & winners(model[None])).any():
         return 0.0
     return float(np.clip((BEGINS - evenness(model)) / (BEGINS - ENDS), 0, 1))
 
