@@ -12,10 +12,8 @@ import contextlib
 import json
 import tempfile
 from pathlib import Path
-from unittest import mock
 
 from crowdwise.server.acts import manage
-from crowdwise.server.api import lane
 from crowdwise.server.api.app import make_app
 from crowdwise.server.auth import issue
 from crowdwise.server.config import Config
@@ -27,8 +25,6 @@ from .wired import wired
 
 # Streams never end; the report and tables of what strangers put in are read by other tests.
 LEFT_OUT = ("/projects/main/events",)
-# A header that schemathesis puts into each request; with it, none would be plain enough for the quick lane.
-NUMBER = b"x-schemathesis-testcaseid"
 AFTER = (
     "schemathesis, over every address but the stream of events, half of them malformed, the others with names of tasks "
     "and workers that there are, half of the time; held to 20,000 requests, none "
@@ -82,7 +78,6 @@ def fuzz(cases, seed=0):
         stack.callback(project.close)
         app = make_app(project, rate=1e9, burst=1e9)
         schema = schemathesis.openapi.from_dict(of_one(app.openapi()))
-        stack.enter_context(mock.patch.object(lane, "HARMLESS", lane.HARMLESS | {NUMBER}))
         _, port = stack.enter_context(wired(app))
         how = settings(max_examples=cases, deadline=None, database=None, phases=[Phase.generate],
                        suppress_health_check=list(HealthCheck))  # fmt: skip

@@ -93,8 +93,8 @@ class Machine(RuleBasedStateMachine):
     @rule(desk=DESK, who=WHO, n=st.integers(1, 3))
     def take(self, desk, who, n):
         before = self.in_hand()
-        got = self.do(desk, annotate.next_tasks, who, n)
-        for task in (int(each["id"][1:]) for each in got["tasks"]):
+        got = self.do(desk, annotate.take, who, n)
+        for task in (int(name[1:]) for name in got.names):
             assert (task, who) not in self.current or (task, who) in before
             if (task, who) not in before and task not in self.gold:
                 others = {w for (u, w) in before if u == task} | {w for (u, w) in self.counted if u == task}

@@ -19,7 +19,6 @@ import sqlalchemy as sa
 
 from crowdwise.server.acts import annotate, manage
 from crowdwise.server.config import Config
-from crowdwise.server.live.snapshot import save, take
 from crowdwise.server.project import Project, create, load_tasks
 from crowdwise.server.settler import SNAPSHOT
 from crowdwise.server.store import tables as t
@@ -69,7 +68,7 @@ def filled(folder, n_events, seed=0):
                 part = slice(at, at + 50_000)
                 rows = zip(task[part].tolist(), worker[part].tolist(), said[part].tolist(), strict=True)
                 connection.execute(sa.insert(t.event), [_row(first + at + i, *row) for i, row in enumerate(rows)])
-        save(take(live, project.uid), folder / "snapshots")
+        project.snapshot()
     return n_events
 
 

@@ -10,15 +10,15 @@ from functools import partial
 
 import uvicorn
 
-from crowdwise.server.api.lane import Lane
-from crowdwise.server.api.line import Line
+from crowdwise.server.api.connection import Connection, Limits
 
 
 @contextlib.contextmanager
-def wired(app, **options):
-    """The server, and the port where it listens."""
+def wired(app, limits=None, http=None, **options):
+    """The server, and the port where it listens; `http`: another protocol than that of `crowdwise serve`."""
+    http = http or partial(Connection, limits or Limits())
     options = {"log_level": "critical", "timeout_graceful_shutdown": 2, **options}
-    server = uvicorn.Server(uvicorn.Config(app, port=0, http=partial(Line, Lane(app)), **options))
+    server = uvicorn.Server(uvicorn.Config(app, port=0, http=http, ws="none", **options))
     thread = threading.Thread(target=lambda: asyncio.run(server.serve()), daemon=True)
     thread.start()
     while not server.started:

@@ -202,3 +202,11 @@ def test_events_are_read_as_they_come():
     project, _ = project_of(lambda request, n: httpx.Response(403, json={"title": "read scope needed"}))
     with pytest.raises(ServerProblem, match="read scope"):
         next(iter(project.events()))
+
+
+def test_a_request_that_did_not_arrive_in_time_is_sent_again():
+    """408: the server did not carry it out, so that even what has no key may be repeated."""
+    replies = [httpx.Response(408), httpx.Response(201, json={"token": "cw_x", "id": "Ana", "token_id": "x"})]
+    project, seen = project_of(lambda request, n: replies[n])
+    assert project.add_worker("Ana")
+    assert len(seen) == 2

@@ -127,3 +127,40 @@ def test_many_at_once(make):
     got = p.call("POST", "/labels/bulk", json={"labels": labels}).json()["results"]
     assert [each["status_code"] for each in got] == [201] * 6 + [404, 200]
     assert p.get("/status").json()["answers"]["counted"] == 6
+
+
+def test_a_late_answer_to_a_gold_task_looks_like_any_other(make, database):
+    """The receipts, progress and tasks of a worker who is late are the same with and without gold."""
+    seen = {}
+    for gold in (False, True):
+        p = make(database if gold else None, tasks=2, workers=5, cap=2, target=1.0, lease=60, explore=0.0)
+        if gold:
+            p.post("/gold", {"task": "t0", "answer": "a"})
+        for who in range(3):
+            p.project.desk.do(lambda s, who=who: s.lend(s.task("t0"), who))
+        now = p.project.clock()
+        p.project.desk.clock = lambda now=now: now + 61
+        for who in (3, 4):  # the task has its answers from others
+            assert p.post("/labels", {"task": "t0", "answer": "a", "worker": f"w{who}"}).status_code == 201
+        seen[gold] = late = []
+        for key, choice in (("k1", "a"), ("k2", "b"), ("k1", "a")):
+            got = p.label(0, "t0", choice, key=key)
+            late.append((got.status_code, got.json()["status"], got.json()["stopped"]))
+        late.append(p.get("/next", 0).json()["progress"])
+        got = p.post("/labels?next=1", {"task": "t0", "answer": "c"}, 1).json()
+        late.append((got["status"], got["next"]["progress"]))
+        entry = {"task": "t0", "answer": "c", "key": "k3"}
+        late.append(p.call("POST", "/labels/bulk", 2, json={"labels": [entry]}).json()["results"][0]["status"])
+        late.append(p.post("/undo", {}, 0).json()["status"])
+        late.append(("t0" in p.next(0, 5), p.get("/next", 0).json()["progress"]["answered"]))
+    assert seen[True] == seen[False]
+    assert seen[True][0][1] == "surplus"
+    lead = p.get("/tasks/t0").json()["by_worker"]
+    assert {row["status"] for row in lead if row["worker"] in ("w1", "w2")} == {"counted"}  # it counts for the lead
+
+
+def test_an_answer_to_gold_in_hand_is_counted_whatever_the_cap(make):
+    p = make(tasks=5, workers=3, cap=1, gold_rate=1.0, target=1.0)
+    p.post("/gold", {"task": "t0", "answer": "a"})
+    assert [p.next(who) for who in range(3)] == [["t0"]] * 3
+    assert [p.label(who, "t0").json()["status"] for who in range(3)] == ["counted"] * 3

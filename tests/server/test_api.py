@@ -63,3 +63,14 @@ def test_the_document_is_up_to_date():
 
 def test_strange_requests_get_what_the_document_says():
     assert fuzz(cases=2, seed=1)["failed"] == []
+
+
+def test_the_document_is_encoded_once(make):
+    """Anybody may ask for it, also many times."""
+    p = make(tasks=1)
+    first, second = (p.client.get("/openapi.json") for _ in range(2))
+    assert first.status_code == 200
+    assert first.headers["content-type"] == "application/json"
+    assert first.json() == p.client.app.openapi() == document()
+    assert first.content == second.content == p.client.app.document
+    assert p.client.app.document is p.client.app.document

@@ -2,10 +2,19 @@
 
 from __future__ import annotations
 
+import asyncio
+import threading
+
 import pytest
+from benchmarks.live.wired import wired
 
 from crowdwise.server import auth
+from crowdwise.server.api.hub import UNREAD
 from crowdwise.server.api.who import COOKIE, Rates
+from crowdwise.server.problems import Problem
+from crowdwise.server.project import Project
+
+from .wired import connected, request
 
 OPEN = {"/healthz", "/metrics", "/openapi.json"}
 BODIES = {
@@ -15,6 +24,8 @@ BODIES = {
     "/undo": {},
     "/tasks": {"tasks": [{"id": "x", "payload": {"text": "x"}}]},
     "/gold": {"task": "t0", "answer": "a"},
+    "/checks": {"n": 2},
+    "/checks/labels": {"task": "t0", "answer": "a"},
     "/workers": {"name": "x"},
     "/workers/{worker}/pause": {"reason": "x"},
     "/invites": {},
@@ -33,6 +44,8 @@ def needed(method, path):
     short = path.removeprefix("/projects/{p}")
     if short in ("/next", "/labels", "/labels/bulk", "/skips", "/undo"):
         return "annotate"
+    if short in ("/checks/next", "/checks/labels"):
+        return "check"
     if method == "GET":
         return "any" if short == "" or path.startswith("/media") else "read"
     return "admin"
@@ -52,7 +65,8 @@ def test_every_address_asks_who_it_is(make):
     gone = p.project.desk.do(lambda s: auth.issue(s, "admin"))
     assert call(p, "GET", "/projects/{p}/status", gone[1]).status_code == 200
     p.project.desk.do(lambda s: auth.revoke(s, token=gone[0]))
-    wrong = {"annotate": reader, "read": p.tokens[0], "admin": p.tokens[0]}
+    checker = p.project.desk.do(lambda s: auth.issue(s, "check"))[1]
+    wrong = {"annotate": reader, "read": p.tokens[0], "check": p.tokens[0], "admin": p.tokens[0]}
     p.client.app.state.strangers = Rates(1e6, 1e6)
     seen = 0
     for method, path in routes(p.client.app):
@@ -63,10 +77,12 @@ def test_every_address_asks_who_it_is(make):
             assert got.headers["content-type"] == "application/problem+json"
         if need != "any":
             assert call(p, method, path, wrong[need]).status_code == 403, (method, path)
-        if need == "admin":
+        if need in ("admin", "check"):
             assert call(p, method, path, reader).status_code == 403, (method, path)
+        if need not in ("any", "check"):
+            assert call(p, method, path, checker).status_code == 403, (method, path)
         seen += 1
-    assert seen >= 20
+    assert seen >= 24
     assert p.get("/status").json()["answers"]["counted"] == 0
 
 
@@ -111,8 +127,6 @@ def test_invitations_are_used_up_and_end(make):
     code = desk.do(lambda s: auth.invite(s, 1, 60))
     _, secret = desk.do(lambda s: auth.join(s, code, "ann"))
     assert p.get("/next", secret).status_code == 200
-    from crowdwise.server.problems import Problem
-
     with pytest.raises(Problem, match="used up"):
         desk.do(lambda s: auth.join(s, code, "bob"))
     late = desk.do(lambda s: auth.invite(s, 5, 60))
@@ -163,3 +177,179 @@ def test_admin_acts_are_written_down(make):
     assert acts["pause"].token
     assert "spam" in acts["pause"].detail
     assert acts["settings"].detail == '{"cap":2}'
+
+
+# ---------------------------------------------------------------- revocation
+def test_what_was_looked_up_before_a_revocation_is_not_remembered_after_it(make):
+    """The look-up has read the table, then the token is revoked, then the look-up goes on."""
+    p = make(tasks=1, workers=1)
+    door = p.project.door
+    read, go = threading.Event(), threading.Event()
+
+    class Slow:
+        """An engine whose rows arrive late."""
+
+        def connect(self):
+            return self
+
+        def __enter__(self):
+            self.connection = door.engine.connect()
+            return self
+
+        def __exit__(self, *_):
+            self.connection.close()
+
+        def execute(self, statement):
+            row = self.connection.execute(statement).first()
+            read.set()
+            assert go.wait(30)
+            return type("Rows", (), {"first": lambda _: row})()
+
+    door.engine, door._engine = door._engine, Slow()
+    thread = threading.Thread(target=door.look, args=(p.tokens[0],))
+    thread.start()
+    assert read.wait(30)
+    door._engine = door.engine
+    assert p.post("/workers/w0/revoke").json()["revoked"] == 1
+    go.set()
+    thread.join(30)
+    assert door.remembered(p.tokens[0]) is None
+    assert p.get("/next", 0).status_code == 401
+
+
+def test_a_stream_ends_when_its_token_is_revoked(make, database):
+    """Over a connection; the revocation may come from another process of the same project."""
+    p = make(database, tasks=3)
+    reader, other = (p.project.desk.do(lambda s: auth.issue(s, "read")) for _ in range(2))
+    with wired(p.client.app) as (_, port):
+        streams = []
+        for token in (reader[1], other[1]):
+            wire = connected(port)
+            wire.sendall(request("GET", "/events", token))
+            file = wire.makefile("rb")
+            while b"event: status" not in file.readline():
+                pass
+            streams.append((wire, file))
+        with Project(p.path) as elsewhere:
+            elsewhere.desk.do(lambda s: auth.revoke(s, token=reader[0]))
+        (wire, file), (going, lines) = streams
+        assert b"event: label" not in file.read()  # it ends
+        assert p.label(0, p.next(0)[0]).status_code == 201
+        while b"event: label" not in lines.readline():
+            pass
+        wire.close()
+        going.close()
+
+
+def test_nothing_of_the_batch_that_revokes_a_token_goes_to_it(make):
+    p = make(tasks=3)
+    allowed = True
+
+    async def check():
+        return allowed
+
+    async def watched():
+        nonlocal allowed
+        lines = p.client.app.state.hub.watch(check)
+        await anext(lines)
+
+        def both(shift):
+            auth.revoke(shift, worker=0)
+            shift.enter("skip", task=0, worker=1, payload={"reason": ""})
+
+        allowed = False
+        await asyncio.to_thread(p.project.desk.do, both)
+        return [line async for line in lines]
+
+    assert asyncio.run(watched()) == []
+
+
+@pytest.mark.parametrize("lines", [40, UNREAD + 40])
+def test_lines_that_wait_are_not_delivered_after_a_revocation(make, lines):
+    """A slow client: many lines wait in its queue, more than it may leave unread even, when its token is revoked."""
+    p = make(tasks=3)
+    reader = p.project.desk.do(lambda s: auth.issue(s, "read"))
+    door = p.project.door
+
+    async def allowed():
+        return await asyncio.to_thread(door.look, reader[1]) is not None
+
+    def skips(n):
+        def command(shift):
+            for _ in range(n):
+                shift.enter("skip", task=0, worker=1, payload={"reason": ""})
+
+        return asyncio.to_thread(p.project.desk.do, command)
+
+    async def watched():
+        stream = p.client.app.state.hub.watch(allowed)
+        before = [await anext(stream)]
+        await skips(lines)
+        await skips(1)
+        before.append(await anext(stream))
+        await asyncio.to_thread(p.project.desk.do, lambda s: auth.revoke(s, token=reader[0]))
+        await skips(1)  # produced after the revocation
+        return before, [line async for line in stream]
+
+    before, after = asyncio.run(asyncio.wait_for(watched(), 60))
+    assert [line.splitlines()[1] for line in before] == ["event: status", "event: skip"]
+    assert after == []
+
+
+def test_a_stream_of_a_token_that_was_revoked_before_its_first_line(make):
+    """The request was let in, then the token was revoked, then the stream began."""
+    p = make(tasks=3)
+
+    async def watched():
+        return [line async for line in p.client.app.state.hub.watch(lambda: asyncio.sleep(0, False))]
+
+    assert asyncio.run(asyncio.wait_for(watched(), 30)) == []
+
+
+# ---------------------------------------------------------------- names and links
+MISLEADING = [".", "..", " .. ", "Ann\u202enna", "\u2066Ann\u2069", "Ann\u200f", "\u061cAnn"]
+INVISIBLE = [
+    "Ann\u200b",  # zero-width space
+    "\u2060Ann",  # word joiner
+    "A\ufeffnn",  # byte order mark
+    "Ann\u00ad",  # soft hyphen
+    "Ann\u3164",  # Hangul filler
+    "\uffa0Ann",  # halfwidth Hangul filler
+    "\u115fAnn",
+    "A\u2028nn",  # line separator
+    "A\u2029nn",  # paragraph separator
+    "A\u034fnn",  # combining grapheme joiner
+    "A\u2800nn",  # empty pattern of Braille
+    "Ann\U000e0041",  # tag
+]
+
+
+def test_names_that_mislead_are_refused_at_joining(make):
+    p = make(tasks=1, workers=0)
+    desk = p.project.desk
+    code = desk.do(lambda s: auth.invite(s, 1, 60))
+    for name in MISLEADING + INVISIBLE:
+        with pytest.raises(Problem, match="the name of a worker"):
+            desk.do(lambda s, name=name: auth.join(s, code, name))
+        refused = p.post("/workers", {"name": name})
+        assert refused.status_code == 422, ascii(name)
+        if name in INVISIBLE:
+            assert "has an invisible character in it (U+" in refused.json()["detail"], ascii(name)
+    assert not desk.live.crowd.workers
+    # A Persian name with a joiner; the invitation was not used up.
+    desk.do(lambda s: auth.join(s, code, "\u0639\u0644\u06cc\u200c\u0631\u0636\u0627"))
+
+
+def test_invite_links_do_not_follow_the_host_header(make):
+    p = make(tasks=1, app={"public_url": "https://label.example.org/"})
+    for headers in ({}, {"Host": "evil.test"}, {"X-Forwarded-Host": "evil.test"}):
+        got = p.call("POST", "/invites", json={}, headers=headers).json()
+        assert got["url"] == f"https://label.example.org/join/{got['code']}"
+
+
+@pytest.mark.parametrize("url", ["label.example.org", "ftp://x", "https://", "https://x/?a=1", "https://x\n", "//x"])
+def test_a_public_url_that_is_none_is_refused(url):
+    from crowdwise.cli.live.serve import is_public
+
+    assert not is_public(url)
+    assert is_public("https://label.example.org/team")

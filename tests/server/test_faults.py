@@ -144,8 +144,8 @@ def test_two_processes_of_one_project_stay_in_step(make, database):
     with Project(p.path) as other:
         for w in range(4):
             desk = (p.project if w % 2 else other).desk
-            for each in desk.do(lambda s, w=w: annotate.next_tasks(s, w, 4))["tasks"]:
-                said = annotate.Said(each["id"], "a", f"{w} {each['id']}", "b")
+            for name in desk.do(lambda s, w=w: annotate.take(s, w, 4)).names:
+                said = annotate.Said(name, "a", f"{w} {name}", "b")
                 desk.do(lambda s, w=w, said=said: annotate.label(s, w, said))
         other.desk.do(str)
         p.project.desk.do(str)
@@ -218,3 +218,21 @@ def test_a_dump_of_postgresql(make, postgres, tmp_path):
     p = make(postgres.fresh(), tasks=2)
     made = backup(Folder(p.path), tmp_path / "copy")
     assert made.read_bytes()[:5] == b"PGDMP"
+
+
+def test_a_postgresql_that_acknowledges_too_early_is_named(make, postgres, caplog):
+    url = postgres.fresh()
+    p = make(url, tasks=1)
+    caplog.clear()
+    p.again()
+    assert "synchronous_commit" not in caplog.text
+    name = url.rsplit("/", 1)[1]
+    with p.project.database.reader.connect() as connection:
+        connection.execution_options(isolation_level="AUTOCOMMIT").exec_driver_sql(
+            f"ALTER DATABASE {name} SET synchronous_commit = off"
+        )
+    caplog.clear()
+    p.again()
+    (line,) = [record.getMessage() for record in caplog.records if record.name == "crowdwise.server"]
+    assert "synchronous_commit = off" in line
+    assert "\n" not in line

@@ -23,16 +23,16 @@ def busy(p, n=150, seed=0):
     settler.close()
     for i in range(n):
         worker = int(rng.integers(4))
-        found = desk.do(lambda s, w=worker: annotate.next_tasks(s, w, 1))["tasks"]
-        if found:
-            said = annotate.Said(found[0]["id"], "abc"[rng.integers(3)], f"k{i}", "b", client_ms=int(rng.integers(900)))
+        names = desk.do(lambda s, w=worker: annotate.take(s, w, 1)).names
+        if names:
+            said = annotate.Said(names[0], "abc"[rng.integers(3)], f"k{i}", "b", client_ms=int(rng.integers(900)))
             desk.do(lambda s, w=worker, said=said: annotate.label(s, w, said))
         what = rng.random()
         if what < 0.1:
             desk.do(lambda s, w=worker, i=i: _try(annotate.undo, s, w, None, f"u{i}", "b"))
         elif what < 0.15:
-            for each in desk.do(lambda s, w=worker: annotate.next_tasks(s, w, 1))["tasks"]:
-                desk.do(lambda s, w=worker, i=i, name=each["id"]: annotate.skip(s, w, name, "", f"s{i}", "b"))
+            for name in desk.do(lambda s, w=worker: annotate.take(s, w, 1)).names:
+                desk.do(lambda s, w=worker, i=i, name=name: annotate.skip(s, w, name, "", f"s{i}", "b"))
         elif what < 0.2:
             desk.do(lambda s: manage.set_gold(s, f"t{rng.integers(20)}", "abc"[rng.integers(3)]))
         elif what < 0.23:
@@ -57,7 +57,7 @@ def _try(act, *given):
 
 
 def same(a, b):
-    one, two = take(a, ""), take(b, "")
+    one, two = take(a), take(b)
     assert one.keys() == two.keys()
     for name in one:
         if name == "plain":

@@ -5,11 +5,17 @@ from __future__ import annotations
 import asyncio
 import io
 import json
+import threading
 
 import polars as pl
 import pytest
+from benchmarks.live.wired import wired
 
 import crowdwise as cw
+from crowdwise.server import auth, export
+from crowdwise.server.problems import Problem
+
+from .wired import answer, connected, request, until
 
 ANSWERS = {
     "classes": lambda i, w: "ab"[(i + (w == 3)) % 2],
@@ -194,3 +200,87 @@ def test_contested_tasks_come_with_everyone_s_answers_in_one_request(make):
         assert row == p.get(f"/tasks/{row['id']}").json()
         assert len(row["by_worker"]) == 4
     assert "by_worker" not in p.get("/tasks").json()["tasks"][0]
+
+
+def test_the_report_is_made_once_for_the_same_answers_and_not_too_often(make, monkeypatch):
+    from crowdwise.server.api.app import REPORTS
+
+    p = filled(make, "classes", tasks=8)
+    made = []
+    render = export.report
+    monkeypatch.setattr(export, "report", lambda project: made.append(1) or render(project))
+    pages = {p.get("/report").text for _ in range(4)}
+    assert len(pages) == len(made) == 1
+    said = {"worker": "w0", "task": "t0"}
+    assert p.post("/labels", {**said, "answer": "c"}).json()["status"] == "replaced"  # as many answers, another report
+    assert p.get("/report").text not in pages
+    assert len(made) == 2
+    for i in range(int(REPORTS[1])):
+        p.post("/labels", {**said, "answer": "ab"[i % 2]})
+        got = p.get("/report")
+    assert got.status_code == 429
+    assert int(got.headers["retry-after"]) >= 1
+    assert len(made) == REPORTS[1]
+
+
+def held_up(monkeypatch):
+    """Reports wait until the event that this returns is set; the list has an entry for each that was begun."""
+    go, begun = threading.Event(), []
+
+    def slow(project):
+        begun.append(project)
+        assert go.wait(60)
+        return "<html>the report</html>"
+
+    monkeypatch.setattr(export, "report", slow)
+    return go, begun
+
+
+def test_many_who_ask_for_the_report_hold_up_nobody_else(make, monkeypatch):
+    """More requests than the server has threads wait for one fit; a token that was never looked up is looked up."""
+    p = make(tasks=5, workers=2)
+    reader = p.project.desk.do(lambda s: auth.issue(s, "read"))[1]
+    go, begun = held_up(monkeypatch)
+    with wired(p.client.app) as (server, port):
+        wires = [connected(port) for _ in range(60)]
+        for wire in wires:
+            wire.sendall(request("GET", "/report", reader))
+        until(lambda: begun and len(server.server_state.tasks) == len(wires))
+        with connected(port) as other, other.makefile("rb") as file:
+            other.settimeout(10)
+            other.sendall(request("GET", "/next", p.tokens[1]))
+            assert answer(file)[0] == 200
+        go.set()
+        for wire in wires:
+            with wire, wire.makefile("rb") as file:
+                assert answer(file)[::2] == (200, b"<html>the report</html>")
+    assert len(begun) == 1
+
+
+def test_who_leaves_does_not_end_the_report_of_the_others(make, monkeypatch):
+    p = make(tasks=5)
+    go, begun = held_up(monkeypatch)
+    reports = p.client.app.state.reports
+
+    async def several():
+        asked = [asyncio.create_task(reports.page()) for _ in range(3)]
+        await asyncio.sleep(0)
+        asked[0].cancel()
+        await asyncio.wait(asked[:1])
+        go.set()
+        return await asyncio.wait_for(asyncio.gather(*asked[1:]), 30)
+
+    assert asyncio.run(several()) == ["<html>the report</html>"] * 2
+    assert len(begun) == 1
+
+
+def test_a_report_that_fails_fails_for_those_who_wait_and_is_tried_again(make, monkeypatch):
+    p = make(tasks=5)
+
+    def fails(_):
+        raise Problem(409, "there is no report yet")
+
+    monkeypatch.setattr(export, "report", fails)
+    assert p.get("/report").status_code == 409
+    monkeypatch.setattr(export, "report", lambda _: "page")
+    assert p.get("/report").text == "page"

@@ -91,7 +91,7 @@ class Project:
 
     # ---------------------------------------------------------------- for leads
     def status(self) -> dict[str, Any]:
-        """Counts, expected accuracy, cost, forecast."""
+        """Counts, expected accuracy, how far the labels can be trusted (`trust`), cost, forecast."""
         return dict(self.wire.json("GET", f"{self.base}/status"))
 
     def task(self, task: str) -> dict[str, Any]:
@@ -111,9 +111,28 @@ class Project:
         """More tasks: {"id", "payload", ...}."""
         return dict(self.wire.json("POST", f"{self.base}/tasks", {"tasks": [dict(each) for each in tasks]}, safe=False))
 
-    def gold(self, task: str, answer: Any) -> dict[str, Any]:
-        """The truth of a task becomes known."""
-        return dict(self.wire.json("POST", f"{self.base}/gold", {"task": task, "answer": answer}, safe=True))
+    def gold(self, task: str, answer: Any, *, random: bool = False) -> dict[str, Any]:
+        """The truth of a task becomes known. `random`: the task was drawn at random among the labelled ones, so that
+        its gold may calibrate confidence."""
+        body = {"task": task, "answer": answer} | ({"drawn": "random"} if random else {})
+        return dict(self.wire.json("POST", f"{self.base}/gold", body, safe=True))
+
+    def draw_checks(self, n: int = 60) -> dict[str, Any]:
+        """Put n random labelled tasks into the check queue; how many are asked, checked and left."""
+        return dict(self.wire.json("POST", f"{self.base}/checks", {"n": n}, safe=False))
+
+    def checks(self) -> dict[str, Any]:
+        """How many tasks of the check queue are asked, checked and left."""
+        return dict(self.wire.json("GET", f"{self.base}/checks"))
+
+    def next_checks(self, n: int = 1) -> list[dict[str, Any]]:
+        """The next tasks to check: {"id", "payload"}."""
+        return list(self.wire.json("GET", f"{self.base}/checks/next", params={"n": n})["tasks"])
+
+    def check(self, task: str, answer: Any) -> dict[str, Any]:
+        """The true answer to a task of the check queue; None takes it back."""
+        body = {"task": task, "answer": answer}
+        return dict(self.wire.json("POST", f"{self.base}/checks/labels", body, safe=True))
 
     def workers(self) -> list[dict[str, Any]]:
         """A row a worker."""

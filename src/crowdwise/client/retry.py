@@ -16,7 +16,7 @@ if TYPE_CHECKING:
     import httpx
 
 # Statuses after which the same request may well succeed.
-BUSY = (429, 503)
+BUSY = (408, 429, 503)  # a request that did not arrive in time (408) was not carried out
 FAULTS = (500, 502, 504, 529)
 
 

@@ -15,6 +15,7 @@ from .words import dumps
 Payload = Mapping[str, Any]
 Check = Callable[[Any, Payload], Any]
 MOST_SPANS = 2_000
+LARGEST = 10**15
 BETTER = (*SIDES, "tie")
 SAME = ("same", "different")
 
@@ -62,9 +63,12 @@ def _set(answer: Any, classes: tuple[str, ...]) -> list[str]:
 
 
 def _number(answer: Any, low: float | None, high: float | None) -> float:
+    # Whole numbers of Python have no bound: they are compared before anything makes a float of them.
+    if isinstance(answer, int) and not isinstance(answer, bool) and abs(answer) > LARGEST:
+        raise Problem(422, f"answer {_short(answer)} is too large")
     if isinstance(answer, bool) or not isinstance(answer, int | float) or not math.isfinite(answer):
         raise Problem(422, f"answer must be a number, got {_short(answer)}")
-    if abs(answer) > 1e15:
+    if abs(answer) > LARGEST:
         raise Problem(422, f"answer {answer:g} is too large")
     if (low is not None and answer < low) or (high is not None and answer > high):
         raise Problem(422, f"answer {answer:g} does not lie between {low} and {high}")
@@ -131,5 +135,8 @@ _TASKS: dict[str, Callable[[Payload], None]] = {
 
 
 def _short(value: Any) -> str:
-    text = str(value)
+    try:
+        text = str(value)
+    except (ValueError, RecursionError):  # more digits than Python prints, or nested too deep
+        text = type(value).__name__
     return repr(text[:40] + "..." if len(text) > 40 else text)

@@ -6,6 +6,7 @@ import base64
 import hashlib
 import hmac
 import secrets
+import threading
 from collections.abc import Callable
 from dataclasses import dataclass
 from typing import Any
@@ -16,9 +17,9 @@ from .problems import Problem
 from .shift import Shift
 from .store import tables as t
 
-SCOPES = ("annotate", "read", "admin")
-# Who may do what: an admin everything, a reader nothing but read.
-MAY = {"annotate": {"annotate"}, "read": {"read"}, "admin": {"annotate", "read", "admin"}}
+SCOPES = ("annotate", "read", "check", "admin")
+# Who may do what: an admin everything, a reader nothing but read, a checker nothing but label the check queue.
+MAY = {"annotate": {"annotate"}, "read": {"read"}, "check": {"check"}, "admin": set(SCOPES)}
 PREFIX, INVITE = "cw_", "cwi_"
 
 
@@ -58,10 +59,14 @@ class Door:
     def __init__(self, engine: sa.Engine, project: str) -> None:
         self._engine, self._project = engine, project
         self._known: dict[str, tuple[str, Principal]] = {}
+        self._generation = 0  # how often tokens changed: what was read before the last change is not remembered
+        self._lock = threading.Lock()
 
     def forget(self) -> None:
         """Tokens changed."""
-        self._known = {}
+        with self._lock:
+            self._generation += 1
+            self._known = {}
 
     def remembered(self, secret: str) -> Principal | None:
         """Who comes with this token, where that is known without looking; hashes are compared in constant time."""
@@ -71,16 +76,18 @@ class Door:
 
     def look(self, secret: str) -> Principal | None:
         """The same from the table; None for a token that is unknown or revoked."""
-        found = digest(secret)
+        found, generation = digest(secret), self._generation
         with self._engine.connect() as connection:
             of = (t.token.c.project == self._project, t.token.c.hash == found, t.token.c.revoked_at.is_(None))
             row = connection.execute(sa.select(t.token).where(*of)).first()
         if row is None or not hmac.compare_digest(row.hash, found):
             return None
         who = Principal(row.id, row.scope, row.worker)
-        if len(self._known) > 100_000:
-            self._known = {}
-        self._known[found[:16]] = (row.hash, who)
+        with self._lock:
+            if generation == self._generation:
+                if len(self._known) > 100_000:
+                    self._known = {}
+                self._known[found[:16]] = (row.hash, who)
         return who
 
 

@@ -2,21 +2,26 @@
 
 from __future__ import annotations
 
+import asyncio
 import io
 import json
+import threading
+from collections.abc import Callable
+from concurrent.futures import Future
 from datetime import UTC, datetime
 from typing import Any
 
 import polars as pl
 import sqlalchemy as sa
 
-from ..aggregate.registry import default_of
+from ..aggregate.registry import default_method
 from ..aggregate.registry import method as made
 from ..core.errors import CrowdwiseError
 from ..io.csv.cells import to_csv
 from ..report import render
 from .live.said import answers_at
 from .live.settled import side
+from .live.statement import fit_calibrated
 from .live.status import task_row, worker_row
 from .live.votes import votes_of
 from .problems import Problem
@@ -60,16 +65,68 @@ def _json_text(value: Any) -> str:
     return dumps(value.to_list() if isinstance(value, pl.Series) else value)
 
 
+class Reports:
+    """The report of a project, which takes a fit: made once for the same answers, and one at a time for everybody.
+
+    Requests that come while a report is being made get that one: it misses at most what was answered since it began.
+    They wait for a future. A lock would hold a thread for each of them, and when all threads of the pool wait, nobody
+    else's token can be looked up. `limit()` raises a Problem where it is one fit too many.
+    """
+
+    def __init__(self, project: Project, limit: Callable[[], None]) -> None:
+        self._project, self._limit = project, limit
+        self._lock = threading.Lock()  # held for a moment only, never during a fit
+        self._running: Future[str] | None = None
+        self._made: tuple[tuple[int, int], str] | None = None
+
+    async def page(self) -> str:
+        """The page of this moment."""
+        # Somebody who does not wait any more must not cancel the fit of the others.
+        return await asyncio.shield(asyncio.wrap_future(self._start()))
+
+    def _start(self) -> Future[str]:
+        """The report that is there, that is being made, or a new one in a thread of its own."""
+        live = self._project.desk.live
+        answers = (live.serial, live.changes)
+        with self._lock:
+            if self._running is not None:
+                return self._running
+            done: Future[str] = Future()
+            if self._made is not None and self._made[0] == answers:
+                done.set_result(self._made[1])
+                return done
+            self._limit()
+            self._running = done
+        threading.Thread(target=self._make, args=(answers, done), name="report", daemon=True).start()
+        return done
+
+    def _make(self, answers: tuple[int, int], done: Future[str]) -> None:
+        try:
+            page = report(self._project)
+        except BaseException as error:
+            with self._lock:
+                self._running = None
+            done.set_exception(error)
+        else:
+            with self._lock:
+                self._made, self._running = (answers, page), None
+            done.set_result(page)
+
+
 def report(project: Project) -> str:
     """The page of this moment, by the project's method."""
     votes = _votes(project)
-    config, gold = project.desk.live.config, dict(project.desk.live.gold)
-    names = project.desk.live.crowd.tasks
+    live = project.desk.live
+    config, gold, checked = live.config, dict(live.gold), set(live.checks.done)
+    names = live.crowd.tasks
     known = {names[code]: answer for code, answer in gold.items()} if config.sure else {}
     seen = set(votes.tasks.to_list())
     try:
-        fit = made(config.method or default_of(votes))
-        result = fit.fit(votes, gold={n: a for n, a in known.items() if n in seen} or None) if known else fit.fit(votes)
+        gold_seen = {n: a for n, a in known.items() if n in seen} or None
+        if config.sure:
+            result = fit_calibrated(votes, config.method, gold_seen, {names[code] for code in checked})
+        else:
+            result = made(config.method or default_method(votes)).fit(votes)
         return render(votes, result, title=config.question, made=f"{datetime.now(UTC):%Y-%m-%d %H:%M} UTC")
     except CrowdwiseError as error:
         raise Problem(409, f"there is no report yet: {error}") from error
@@ -139,6 +196,11 @@ def _labels(shift: Shift) -> list[dict[str, Any]]:
             kept |= {"label": best["label"] if row["answers"] else None, "confidence": best["confidence"]}
             kept |= {"live_label": row["live"]["label"], "live_confidence": row["live"]["confidence"]}
             kept |= {f"p_{each}": p for each, p in best["posterior"].items()}
+            kept |= {
+                "can_ship": (row["settled"] or {}).get("can_ship"),
+                "gold": row["gold"],
+                "gold_drawn": row["drawn"],
+            }
         else:
             kept |= {k: v for k, v in tables.get(name, {}).items() if k != "n_labels"}
         out.append(kept)

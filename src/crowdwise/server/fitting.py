@@ -19,12 +19,15 @@ from .live.settled import Arrays, pack, text, unpack
 
 # Answers from which a fit is worth a process: below, its start would take longer than the fit.
 MANY = 20_000
+# Seconds after which a fit in a process of its own is ended.
+LONGEST = 1_800.0
 
 
 class Fitter:
-    """One fit at a time."""
+    """One fit at a time; one that takes longer than `longest` seconds is ended."""
 
-    def __init__(self) -> None:
+    def __init__(self, longest: float = LONGEST) -> None:
+        self.longest = longest
         self._process: subprocess.Popen[bytes] | None = None
 
     def fit(self, rows: Rows, *, flags: bool = True) -> Arrays:
@@ -35,7 +38,12 @@ class Fitter:
                 return fit_arrays(rows, flags=flags)
         command = [sys.executable, "-m", "crowdwise.server.fitting"]
         self._process = subprocess.Popen(command, stdin=subprocess.PIPE, stdout=subprocess.PIPE, stderr=subprocess.PIPE)
-        out, said = self._process.communicate(packed(rows, flags=flags))
+        try:
+            out, said = self._process.communicate(packed(rows, flags=flags), timeout=self.longest)
+        except subprocess.TimeoutExpired:
+            self._process.kill()
+            self._process.communicate()
+            raise DataError(f"the fit took longer than {self.longest:g} seconds and was ended") from None
         if self._process.returncode:
             words = said.decode(errors="replace").strip().splitlines()[-1:]
             raise DataError(f"the fit ended with {self._process.returncode}: {' '.join(words) or 'no word'}"[:300])
@@ -50,7 +58,7 @@ class Fitter:
 def packed(rows: Rows, *, flags: bool) -> bytes:
     """Answers as bytes."""
     plain = {"config": rows.config.to_dict(), "n_tasks": rows.n_tasks, "gold": list(rows.gold.items()),
-             "answers": rows.answers, "names": rows.names, "flags": flags}  # fmt: skip
+             "answers": rows.answers, "names": rows.names, "checked": rows.checked, "flags": flags}  # fmt: skip
     return pack({"task": rows.task, "worker": rows.worker, "label": rows.label, "json": text(plain)})
 
 
@@ -60,6 +68,7 @@ def unpacked(data: bytes) -> tuple[Rows, bool]:
     plain = json.loads(arrays.pop("json").tobytes())
     flags: bool = plain.pop("flags")
     plain |= {"config": Config.of(plain["config"]), "gold": dict(plain["gold"]), "names": tuple(plain["names"])}
+    plain["checked"] = tuple(plain["checked"])
     return Rows(**(plain | arrays)), flags
 
 

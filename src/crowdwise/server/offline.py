@@ -15,6 +15,8 @@ from .acts import manage
 from .config import Config
 from .export import FORMATS, TABLES, table_of, written
 from .intake import read_gold, read_tasks
+from .live.checks import CHOSEN, RANDOM
+from .live.settled import side
 from .problems import Problem
 from .project import Project, create, load_tasks
 from .shift import Shift
@@ -23,7 +25,7 @@ from .store.backup import backup
 from .store.folder import MEDIA, Folder
 
 __all__ = ["Config", "Folder", "Project", "auth", "backup", "create", "export", "import_gold", "import_tasks",
-           "token_for", "tokens"]  # fmt: skip
+           "sentence", "token_for", "tokens"]  # fmt: skip
 
 
 def import_tasks(project: Project, path: Path) -> dict[str, int]:
@@ -31,8 +33,8 @@ def import_tasks(project: Project, path: Path) -> dict[str, int]:
     return load_tasks(project, read_tasks(path, project.folder.path / MEDIA))
 
 
-def import_gold(project: Project, path: Path) -> int:
-    """Known answers of tasks that are there; how many."""
+def import_gold(project: Project, path: Path, *, random: bool = False) -> int:
+    """Known answers of tasks that are there; how many. `random`: they were drawn at random among the labelled ones."""
     found = {name: answer for name, answer in read_gold(path).items() if answer is not None}
 
     def command(shift: Shift) -> int:
@@ -41,7 +43,7 @@ def import_gold(project: Project, path: Path) -> int:
             if not shift.live.kind.looks:
                 shift.live.kind.check(_number(shift, answer), {})
         for name, answer in found.items():
-            manage.set_gold(shift, name, _number(shift, answer))
+            manage.set_gold(shift, name, _number(shift, answer), drawn=RANDOM if random else CHOSEN)
         return len(found)
 
     return int(project.desk.do(command, timeout=600))
@@ -76,6 +78,12 @@ def export(project: Project, to: Path, format: str, *, force: bool = False) -> l
     except OSError as error:
         raise unwritable(to, error) from error
     return [path for path in paths if path.stem in frames]
+
+
+def sentence(project: Project) -> str:
+    """How far the labels can be trusted, by the last fit of all answers; empty before there is one."""
+    level = side(project.desk.live.settled).get("trust") or {}
+    return str(level.get("sentence", ""))
 
 
 def token_for(shift: Shift, worker: str | None, scope: str, kind: str, cost: float | None) -> str:

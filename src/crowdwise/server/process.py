@@ -20,6 +20,8 @@ _SETTINGS = ((_MMAP_THRESHOLD, 1 << 20), (_TRIM_THRESHOLD, 1 << 20), (_ARENA_MAX
 # Seconds that a thread may go on while another waits. The desk and the loop hand over after every statement of the
 # database; with Python's 5 ms one may wait for the other far longer than it works.
 SWITCH = 0.0005
+# Files that the process may have open beside connections: databases, libraries, pictures, pipes of fits.
+OTHER_FILES = 200
 # New objects between two looks for cycles, which the server hardly makes.
 NEW = 50_000
 
@@ -31,6 +33,21 @@ def prepare() -> None:
         for what, value in _SETTINGS:
             change(what, value)
     sys.setswitchinterval(SWITCH)
+
+
+def reserve_files(connections: int) -> int:
+    """Allow the process as many open files as this many connections need; how many connections it may have."""
+    try:
+        import resource
+    except ImportError:  # not a POSIX system
+        return connections
+    soft, hard = resource.getrlimit(resource.RLIMIT_NOFILE)
+    unlimited = resource.RLIM_INFINITY
+    needed = connections + OTHER_FILES
+    if soft != unlimited and soft < needed:
+        soft = needed if hard == unlimited else min(needed, hard)
+        resource.setrlimit(resource.RLIMIT_NOFILE, (soft, hard))
+    return connections if soft == unlimited else max(min(connections, soft - OTHER_FILES), 1)
 
 
 def opened() -> None:

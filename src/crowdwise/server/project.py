@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import contextlib
+import logging
 import secrets
 import time
 from collections.abc import Callable
@@ -20,7 +21,7 @@ from .desk import Desk
 from .live.replay import replay
 from .live.said import answers_at
 from .live.settled import load_settled
-from .live.snapshot import load, save, take
+from .live.snapshot import Mark, Unusable, discard, load, save, take
 from .live.state import Live
 from .problems import Problem
 from .settler import Settler
@@ -28,8 +29,10 @@ from .shift import Shift
 from .store import tables as t
 from .store.engine import Database, reason
 from .store.folder import SNAPSHOTS, Folder
-from .store.log import Event, events, head
+from .store.log import Event, digest, events
 from .words import dumps, name_of
+
+LOG = logging.getLogger("crowdwise.server")
 
 
 class Project:
@@ -87,22 +90,44 @@ class Project:
             "kept": lambda event: load_settled(read, self.name, event.id),
             "answers": lambda event: answers_at(read, self.name, event),
         }
-        live = load(self.folder.path / SNAPSHOTS, self.uid)
-        if live is not None and live.last <= head(connection, self.name):
-            try:
+        folder, warning = self.folder.path / SNAPSHOTS, ""
+        try:
+            live = load(folder, self.uid, lambda number: digest(connection, self.name, number))
+            if live is not None:
                 self.snapshot_at = live.last
                 return replay(events(connection, self.name, live.last), live.config, live=live, **how)
-            except ValueError:  # it takes over a fit that began before the snapshot and is not kept any more
-                pass
+        except Unusable as reason:
+            warning = f"the snapshot is not used: {reason}; the log is replayed"
+        except sa.exc.SQLAlchemyError:
+            raise
+        except Exception as error:  # such as a fit that began before the snapshot and is not kept any more
+            warning = f"the snapshot does not go with the log ({in_one_line(error)}); all of the log is replayed"
         self.snapshot_at = 0
-        create = next(events(connection, self.name, until=1))
-        return replay(events(connection, self.name), Config.of(create.payload), **how)
+        try:
+            create = next(events(connection, self.name, until=1), None)
+            if create is None:
+                raise ValueError("event 1 is missing")
+            live = replay(events(connection, self.name), Config.of(create.payload), **how)
+        except (sa.exc.SQLAlchemyError, MemoryError):
+            raise
+        except Exception as error:
+            raise DataError(
+                f"{self.folder.path}: the log cannot be replayed ({in_one_line(error)}); restore a backup"
+            ) from error
+        if warning:  # only now: of a log that is broken itself, the error above says all in one line
+            LOG.warning(warning)
+            discard(folder)
+        return live
 
     def snapshot(self) -> None:
         """Keep the live state, so that the next start is short."""
-        arrays = self.desk.do(lambda shift: take(shift.live, self.uid), write=False)
-        save(arrays, self.folder.path / SNAPSHOTS)
-        self.snapshot_at = self.desk.live.last
+        arrays, last = self.desk.do(lambda shift: (take(shift.live), shift.live.last), write=False)
+        with self.database.reader.connect() as connection:
+            log = digest(connection, self.name, last)
+        if log is None:
+            return  # the log has lost what the state has; the next start reads the log
+        save(arrays, Mark(self.uid, last, log), self.folder.path / SNAPSHOTS)
+        self.snapshot_at = last
 
     def _heard(self, shift: Shift) -> None:
         """After each batch: tokens that changed are looked up again."""
@@ -114,7 +139,8 @@ class Project:
         if self.settler is not None:
             self.settler.close()
             if self.desk.sound and self.desk.live.last > self.snapshot_at:
-                with contextlib.suppress(OSError):  # a shortcut that cannot be kept is none
+                # A shortcut that cannot be kept is none.
+                with contextlib.suppress(OSError, Problem, sa.exc.SQLAlchemyError):
                     self.snapshot()
         self.desk.close()
         self.database.close()
@@ -159,3 +185,8 @@ def load_tasks(project: Project, tasks: list[dict[str, Any]], by: str | None = N
         found = project.desk.do(partial(manage.add_tasks, given=tasks[at : at + 1_000], by=by))
         total = {name: total[name] + found[name] for name in total}
     return total
+
+
+def in_one_line(error: Exception) -> str:
+    """What went wrong, for a message of one line."""
+    return f"{type(error).__name__}: {' '.join(str(error).split())[:160]}"

@@ -5,6 +5,7 @@ from __future__ import annotations
 import signal
 import socket
 from collections.abc import Callable
+from dataclasses import replace
 from functools import partial
 from pathlib import Path
 from typing import Any
@@ -14,9 +15,11 @@ import uvicorn
 from ..core.errors import DataError
 from . import process
 from .api.app import make_app
-from .api.lane import Lane
-from .api.line import Line
+from .api.connection import Connection, Limits
 from .project import Project
+
+# Bytes of responses that the system keeps for a connection; Linux doubles it.
+SEND_BUFFER = 256 * 1024
 
 
 def run(
@@ -27,27 +30,34 @@ def run(
     insecure_local: bool = False,
     rate: float = 50.0,
     proxy: bool = False,
+    public_url: str = "",
+    limits: Limits | None = None,
     told: Callable[[str], None] | None = None,
 ) -> None:
-    """Open the project, listen, say where (`told`), and close it at the end."""
+    """Open the project, listen, say where (`told`), and close it at the end. `public_url`: where people reach it."""
     # The server hands the signal on when it is done; the project is still to be closed then.
     signal.signal(signal.SIGTERM, _ended)
     process.prepare()
     with Project(path, serve=True) as project:
         process.opened()
-        app = make_app(project, insecure_local=insecure_local, rate=rate, burst=4 * rate)
-        line: Any = partial(Line, Lane(app))  # what the server makes of each connection
-        config = uvicorn.Config(
-            app, http=line, host=host, port=port, log_level="warning", access_log=False, server_header=False,
-            proxy_headers=proxy, forwarded_allow_ips="127.0.0.1" if proxy else "", timeout_keep_alive=75,
-            timeout_graceful_shutdown=5,
-        )  # fmt: skip
+        limits = limits or Limits()
+        limits = replace(limits, connections=process.reserve_files(limits.connections))
         try:
             listening = _listen(host, port)
         except OSError as error:
             raise DataError(f"cannot listen at {host}:{port} ({error.strerror}); choose another --port") from error
+        where = f"http://{f'[{host}]' if ':' in host else host}:{listening.getsockname()[1]}"
+        app = make_app(
+            project, insecure_local=insecure_local, rate=rate, burst=4 * rate, public_url=public_url or where
+        )
+        protocol: Any = partial(Connection, limits)
+        config = uvicorn.Config(
+            app, http=protocol, ws="none", limit_concurrency=2 * limits.connections, host=host, port=port,
+            log_level="warning", access_log=False, server_header=False, proxy_headers=proxy,
+            forwarded_allow_ips="127.0.0.1" if proxy else "", timeout_keep_alive=75, timeout_graceful_shutdown=5,
+        )  # fmt: skip
         if told is not None:
-            told(f"http://{host}:{listening.getsockname()[1]}")
+            told(where)
         uvicorn.Server(config).run(sockets=[listening])
 
 
@@ -59,6 +69,9 @@ def _listen(host: str, port: int) -> socket.socket:
     family = socket.AF_INET6 if ":" in host else socket.AF_INET
     found = socket.socket(family, socket.SOCK_STREAM)
     found.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
+    # Connections inherit it. The system would let it grow to megabytes, which the server fills with responses for each
+    # client that does not read them.
+    found.setsockopt(socket.SOL_SOCKET, socket.SO_SNDBUF, SEND_BUFFER)
     found.bind((host, port))
     found.listen(2048)
     return found

@@ -25,6 +25,8 @@ EVERY = 0.5
 # A fit rests so many times as long as it took: people who answer now come first. Flags, which change slowly and take
 # most of the time, rest longer; fits in between take over those that were found last.
 REST, REST_OF_FLAGS = 9.0, 30.0
+# A fit that took longer than this many seconds rests as if it had taken so long.
+LONGEST_REST = 300.0
 # Events after which the state is kept again: the most that a start has to replay.
 SNAPSHOT = 50_000
 
@@ -80,7 +82,7 @@ class Settler:
             return False
         finally:
             give_back()
-            self._rest(time.monotonic() - begun, flags)
+            self._rest(min(time.monotonic() - begun, LONGEST_REST), flags)
         if not flags:
             arrays = with_flags_of(desk.live.settled, arrays)
         taken = bool(desk.do(lambda shift: _take_over(shift, event, arrays)))

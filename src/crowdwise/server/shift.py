@@ -32,11 +32,13 @@ class Shift:
         self._keys: dict[tuple[int, str], Event | None] = {}
         self.shows: list[Any] = []  # what has `codes`, and is given `texts` of what these tasks show at the end
         self.wrote = False
+        self.touched = False  # whether the command that runs has changed the live state or the database
         live.leases.expire(self.now)
 
     # ---------------------------------------------------------------- entering
     def enter(self, kind: str, **given: Any) -> tuple[Event, Any]:
         """Append an event to the log and apply it; the event, and what came of it."""
+        self.touched = True
         event = Event(self.live.last + 1, kind, self.now, **given)
         came = self.live.apply(event, None if self.connection is None else self.settled)
         self.new.append(event)
@@ -49,6 +51,7 @@ class Shift:
 
     def lend(self, task: int, worker: int, *, in_hand: bool = False) -> Lease:
         """Put a task into a worker's hands, or leave it there for longer."""
+        self.touched = True
         leases = self.live.leases
         lease = Lease(leases.last + 1, task, worker, self.now + self.live.config.lease)
         leases.put(lease, in_hand=in_hand)
@@ -68,7 +71,7 @@ class Shift:
 
     def execute(self, statement: Any, rows: Any = None) -> Any:
         """Run a statement that writes."""
-        self.wrote = True
+        self.wrote = self.touched = True
         return self.query(statement, rows)
 
     def query(self, statement: Any, rows: Any = None) -> Any:

@@ -120,6 +120,7 @@ def served(folder, tasks, *, token_rate=1000.0, insecure_local=False, **config):
         thread.start()
         assert ready.wait(30)
         port = server.servers[0].sockets[0].getsockname()[1]
+        app.state.public_url = f"http://127.0.0.1:{port}"
         try:
             yield Site(f"http://127.0.0.1:{port}", admin, project, line)
         finally:

@@ -250,3 +250,28 @@ def test_an_admin_answers_under_a_name(site, visit):
     task = answer(page, lambda: page.keyboard.press("1"))
     sent(page)
     assert here.labels() == {(task, "Zoë"): "cat"}
+
+
+def test_requests_of_scripts_that_are_no_json_are_refused(site):
+    import re
+
+    import httpx
+
+    here = site(texts(3))
+    with httpx.Client(base_url=here.url, cookies={"crowdwise": here.worker("Ann")}) as ann:
+        page = ann.get("/p/main/annotate", headers={"Accept": "text/html"}).text
+        token = re.search(r'name="csrf" value="(\w+)"', page)[1]
+        entry = b'{"action": "answer", "task": "t000", "key": "k", "fields": [["answer", "cat"]], "client_ms": %b}'
+        odd = (b"1e400", b"-1e400", b"NaN", b"1" + b"0" * 400, b"[" * 300 + b"]" * 300)
+        surrogate = entry.replace(b'"cat"', b'"\\ud800"') % b"1"
+        for body in (b"", b"{", b"\xff", b"[" * 30_000, surrogate, *(entry % value for value in odd)):
+            got = ann.post("/p/main/annotate/send", content=body, headers={"X-Form-Token": token})
+            assert got.status_code == 400, body[:80]
+            assert got.headers["content-type"] == "application/problem+json"
+        for body in (b"[]", b'"text"', b"{}"):
+            got = ann.post("/p/main/annotate/send", content=body, headers={"X-Form-Token": token})
+            assert got.status_code == 422
+        assert (
+            ann.post("/p/main/annotate/send", content=entry % b"7", headers={"X-Form-Token": token}).status_code == 200
+        )
+    assert here.events("label") == 1

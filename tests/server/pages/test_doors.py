@@ -157,3 +157,33 @@ def test_who_may_only_read_sees_everything_and_no_forms(site):
     with browser(here) as stranger:
         assert stranger.get("/media/a.png").status_code == 401
     assert here.events("pause") == 0
+
+
+def test_every_visitor_has_a_form_token_of_their_own(site):
+    """The token of a form that an attacker was given is no good in another browser."""
+    here = site(texts(2))
+    form = {"token": here.admin, "next": "/"}
+    with browser(here) as attacker, browser(here) as other:
+        stolen = csrf(attacker.get("/login").text)
+        page = other.get("/login")
+        mine = csrf(page.text)
+        cookie = page.headers["set-cookie"].lower()
+        assert "httponly" in cookie
+        assert "samesite=strict" in cookie
+        assert mine != stolen
+        assert csrf(other.get("/login").text) == mine  # it stays the same for the same visitor
+        assert other.post("/login", data=form | {"csrf": stolen}).status_code == 403
+        assert other.post("/login", data=form | {"csrf": mine}).status_code == 303
+    with browser(here) as nobody:
+        assert nobody.post("/login", data=form | {"csrf": stolen}).status_code == 403
+
+
+def test_without_sec_fetch_site_the_origin_is_checked(site):
+    here = site(texts(2))
+    with browser(here) as other:
+        form = {"csrf": csrf(other.get("/login").text), "token": here.admin, "next": "/"}
+        for origin in ("https://evil.test", "null", "http://[", "", here.url + ".evil.test"):
+            assert other.post("/login", data=form, headers={"Origin": origin}).status_code == 403, origin
+        for fine in ({"Origin": here.url}, {"Origin": here.url.replace("http:", "https:")}, {}):
+            assert other.post("/login", data=form, headers=fine).status_code == 303
+            other.cookies.delete("crowdwise")

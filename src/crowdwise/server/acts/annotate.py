@@ -57,6 +57,7 @@ def take(shift: Shift, worker: int, n: int) -> Hand:
             leases[at] = shift.lend(lease.task, worker)
     if live.config.paused:
         stopped = {"reason": "the lead has paused the project", "final": False}
+    shift.touched = True  # whom the session asks, it keeps as asked
     while stopped is None and len(leases) < n:
         asked = live.session.ask(worker)
         if not isinstance(asked, Asked):
@@ -67,28 +68,19 @@ def take(shift: Shift, worker: int, n: int) -> Hand:
     return Hand(leases, [live.crowd.tasks[each.task] for each in leases], stopped, progress(shift, worker))
 
 
-def next_tasks(shift: Shift, worker: int, n: int = 1) -> dict[str, Any]:
-    """The same with what the tasks show, as the API says it."""
-    hand = take(shift, worker, n)
-    shown = shift.payloads(hand.codes)
-    tasks = [
-        {"id": name, "payload": shown[each.task], "lease": each.id, "expires_at": each.expires_at}
-        for name, each in zip(hand.names, hand.leases, strict=True)
-    ]
-    return {"tasks": tasks, "stopped": hand.stopped, "progress": hand.progress}
-
-
 def progress(shift: Shift, worker: int) -> dict[str, int]:
     """How far this worker has come, and what is open."""
     who = shift.live.crowd.workers[worker]
     today = who.today if who.day == int(shift.now // DAY) else 0
-    return {"answered": who.answers, "today": today, "in_hand": len(shift.live.leases.of(worker))}
+    answered = who.answers + who.surplus
+    return {"answered": answered, "today": today, "in_hand": len(shift.live.leases.of(worker))}
 
 
-def label(shift: Shift, worker: int, said: Said) -> tuple[bool, dict[str, Any]]:
-    """Store an answer; whether it is new, and what became of it. `stopped` is for the lead's eyes."""
+def label(shift: Shift, worker: int, said: Said, *, lead: bool = True) -> tuple[bool, dict[str, Any]]:
+    """Store an answer; whether it is new, and its receipt. `lead`: the receipt is for one who may see everything."""
     new, event = answer(shift, worker, said)
-    return new, _receipt(shift, event)
+    name, stopped = shift.live.crowd.tasks[event.task or 0], stopped_for(event, lead=lead)
+    return new, {"event": event.id, "task": name, "status": status_for(event, lead=lead), "stopped": stopped}
 
 
 def answer(shift: Shift, worker: int, said: Said) -> tuple[bool, Event]:
@@ -110,6 +102,10 @@ def answer(shift: Shift, worker: int, said: Said) -> tuple[bool, Event]:
     before = shift.last_label(worker, task) if has or live.crowd.workers[worker].surplus > 0 else None
     status = "replaced" if has else _status(shift, task, worker, held)
     given = {"answer": checked, "status": status, "stopped": ""}
+    if live.hides_gold(task) and not held:
+        as_usual = _late_status(shift, task, worker, before)
+        if as_usual != status:
+            given["receipt"] = as_usual
     if said.about:
         given["about"] = said.about
     if before is not None:
@@ -127,12 +123,33 @@ def _status(shift: Shift, task: int, worker: int, held: bool) -> str:
     """counted, or surplus where the task has had its answers."""
     live = shift.live
     cap = live.config.cap
-    if cap is None or task in live.gold:
+    if cap is None or live.hides_gold(task):
         return "counted"
     n = live.session.model.chains.n_of(task)
     # Who has the task in hand comes before who is late.
     room = n < cap if held else n + live.leases.others(task, worker) < cap
     return "counted" if room else "surplus"
+
+
+def _late_status(shift: Shift, task: int, worker: int, before: Event | None) -> str:
+    """What the receipt of a late answer to a gold task says: the same as of a task without gold, which takes no more
+    answers than the cap. Otherwise a late answer would tell which tasks are gold."""
+    live = shift.live
+    if before is not None and status_for(before, lead=False) != "surplus":
+        return "replaced"
+    cap, own = live.config.cap, live.session.model.has(task, worker)
+    n = live.session.model.chains.n_of(task) - own
+    return "counted" if cap is None or n + live.leases.others(task, worker) < cap else "surplus"
+
+
+def status_for(event: Event, *, lead: bool) -> str:
+    """The status of an answer: as it is for a lead, as it would be without gold for a worker."""
+    return str(event.payload["status"] if lead else event.payload.get("receipt", event.payload["status"]))
+
+
+def stopped_for(event: Event, *, lead: bool) -> str | None:
+    """Why a task stopped. Only a lead is told: it would tell which tasks are gold, and what others answered."""
+    return (event.payload["stopped"] or None) if lead else None
 
 
 def _look(shift: Shift, worker: int) -> None:
@@ -178,7 +195,8 @@ def undo(shift: Shift, worker: int, name: str | None, key: str, body: str) -> tu
         "undo", task=before.task, worker=worker, supersedes=before.id, key=key, body=body,
         payload={"was": was, "answer": before.payload["answer"]},
     )  # fmt: skip
-    if was == "counted" and not shift.live.crowd.workers[worker].paused:
+    late = status_for(before, lead=False) == "surplus"
+    if not late and not shift.live.crowd.workers[worker].paused:
         shift.lend(before.task or 0, worker)
     else:
         shift.end(worker, before.task)
@@ -197,8 +215,3 @@ def repeated(shift: Shift, worker: int, key: str, body: str) -> Event | None:
     if event is not None and event.body != body:
         raise Problem(422, "this Idempotency-Key came with another body before; make a new key for each answer")
     return event
-
-
-def _receipt(shift: Shift, event: Event) -> dict[str, Any]:
-    name, stopped = shift.live.crowd.tasks[event.task or 0], event.payload["stopped"]
-    return {"event": event.id, "task": name, "status": event.payload["status"], "stopped": stopped or None}

@@ -7,10 +7,11 @@ from typing import Any
 
 import sqlalchemy as sa
 
+from ..live.checks import CHOSEN
 from ..problems import Problem
 from ..shift import Shift
 from ..store import tables as t
-from ..words import dumps, name_of, payload_of, text_of
+from ..words import dumps, name_of, payload_of, text_of, worker_name_of
 from .annotate import look_at_project
 
 WORKER_KINDS = ("human", "model")
@@ -72,23 +73,25 @@ def _store_tasks(shift: Shift, fresh: Mapping[str, tuple[str, Any]]) -> None:
             shift.enter("gold", task=first + i, payload={"answer": fresh[name][1]})
 
 
-def set_gold(shift: Shift, name: str, answer: Any, by: str | None = None) -> dict[str, Any]:
-    """The truth of a task, or None to take it back."""
+def set_gold(shift: Shift, name: str, answer: Any, by: str | None = None, *, drawn: str = CHOSEN) -> dict[str, Any]:
+    """The truth of a task, or None to take it back. `drawn`: how the task was drawn; gold of random tasks calibrates
+    confidence, other gold only teaches."""
     task = shift.task(name)
     if answer is not None:
         payload = shift.payloads([task])[task] if shift.live.kind.looks else {}
         answer = shift.live.kind.check(answer, payload)
-    shift.enter("gold", task=task, payload={"answer": answer})
+    how = shift.live.drawn_how(task, drawn)
+    shift.enter("gold", task=task, payload={"answer": answer} | ({} if how == CHOSEN else {"drawn": how}))
     of = (t.task.c.project == shift.project, t.task.c.code == task)
     shift.execute(sa.update(t.task).where(*of).values(gold=None if answer is None else dumps(answer)))
-    shift.note(by, "gold", task=name, answer=answer)
+    shift.note(by, "gold", task=name, answer=answer, drawn=how)
     look_at_project(shift)
     return {"task": name, "answer": answer}
 
 
 def add_worker(shift: Shift, name: str, kind: str = "human", cost: float | None = None, by: str | None = None) -> int:
     """A new worker's number."""
-    name_of(name, "the name of a worker")
+    worker_name_of(name)
     if kind not in WORKER_KINDS:
         raise Problem(422, f"kind of worker must be one of {', '.join(WORKER_KINDS)}, got {kind[:40]!r}")
     cost = shift.live.config.cost if cost is None else cost

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-import hashlib
+import re
 from typing import Annotated, Any
 
 from fastapi import APIRouter, Depends, Header, Path, Query, Request, Response
@@ -12,21 +12,23 @@ from ..auth import Principal
 from ..problems import Problem
 from ..project import Project
 from ..shift import Shift
-from ..words import KEY, name_of
-from . import forms
-from .shape import ERRORS, as_json
+from ..words import KEY, name_of, text_of
+from . import direct, forms
+from .commands import Answer, Next, said_of, tasks_json, worker_of
+from .direct import DirectRoute
+from .shape import ERRORS, as_json, from_json
 from .who import needs
 
-router = APIRouter(prefix="/projects/{p}", tags=["annotate"], responses=ERRORS)
-Who = Annotated[Principal, Depends(needs("annotate"))]
-IdempotencyKey = Annotated[
-    str, Header(alias="Idempotency-Key", min_length=1, max_length=KEY, pattern=r"^[\x21-\x7e]+$")
-]
+router = APIRouter(prefix="/projects/{p}", tags=["annotate"], responses=ERRORS, route_class=DirectRoute)
+annotator = needs("annotate")
+Who = Annotated[Principal, Depends(annotator)]
+KEYS = r"^[\x21-\x7e]+$"
+IdempotencyKey = Annotated[str, Header(alias="Idempotency-Key", min_length=1, max_length=KEY, pattern=KEYS)]
 Tasks = Annotated[int, Query(ge=1, le=acts.HANDS)]
 WorkerName = Annotated[str | None, Query(max_length=200, description="For an admin: whose tasks.")]
 
 
-def project_of(request: Request, p: Annotated[str, Path(max_length=200)]) -> Project:
+async def project_of(request: Request, p: Annotated[str, Path(max_length=200)]) -> Project:
     """The project that this server holds, if it is the one that was asked for."""
     project: Project = request.app.state.project
     if p != project.name:
@@ -37,35 +39,31 @@ def project_of(request: Request, p: Annotated[str, Path(max_length=200)]) -> Pro
 Here = Annotated[Project, Depends(project_of)]
 
 
-def worker_of(shift: Shift, who: Principal, name: str | None) -> int:
-    """Whose answer it is: the token's worker, or whom an admin names."""
-    if name is not None:
-        if not who.may("admin"):
-            raise Problem(403, "only an admin's token may name the worker")
-        return shift.worker(name)
-    if who.worker is None:
-        raise Problem(422, "this token belongs to no worker; name one")
-    return who.worker
+async def read_next(request: Request) -> dict[str, Any] | None:
+    """The arguments of a plain request for tasks."""
+    n = direct.number(request, "n", 1, 1, acts.HANDS)
+    return None if n is None else {"n": n}
 
 
-def body_hash(form: forms.Form) -> str:
-    """What tells two requests with the same key apart."""
-    return hashlib.sha256(form.model_dump_json().encode()).hexdigest()[:32]
-
-
-def said_of(who: Principal, form: forms.LabelIn, key: str) -> acts.Said:
-    """An answer as the desk takes it."""
-    trusted = who.may("admin")
-    return acts.Said(form.task, form.answer, key, body_hash(form), form.lease, form.client_ms, trusted, form.about)
+async def read_label(request: Request) -> dict[str, Any] | None:
+    """The arguments of a plain answer."""
+    n = direct.number(request, "next", 0, 0, acts.HANDS)
+    key = (direct.header(request, b"idempotency-key") or b"").decode("latin-1")
+    if n is None or len(key) > KEY or not re.fullmatch(KEYS, key):
+        return None
+    form = await direct.body(request, forms.LabelIn)
+    return None if form is None else {"form": form, "key": key, "n": n}
 
 
 @router.get("/next", response_model=forms.NextOut)
+@direct.direct(read_next, annotator, project_of)
 async def next_(who: Who, here: Here, n: Tasks = 1, worker: WorkerName = None) -> Response:
     """Up to n tasks in the worker's hands: those they have already, then new ones."""
-    return as_json(await here.desk.ask(lambda shift: acts.next_tasks(shift, worker_of(shift, who, worker), n)))
+    return from_json(tasks_json(await here.desk.ask(Next(who, worker, n))))
 
 
 @router.post("/labels", status_code=201, response_model=forms.Receipt, responses={200: {"model": forms.Receipt}})
+@direct.direct(read_label, annotator, project_of)
 async def labels(
     form: forms.LabelIn,
     key: IdempotencyKey,
@@ -74,35 +72,24 @@ async def labels(
     n: Annotated[int, Query(alias="next", ge=0, le=acts.HANDS, description="Tasks to take along.")] = 0,
 ) -> Response:
     """Store an answer. 201 when it is on the disk; 200 with the same receipt for the same key and body."""
-
-    def command(shift: Shift) -> tuple[bool, dict[str, Any]]:
-        worker = worker_of(shift, who, form.worker)
-        new, receipt = _label(shift, who, worker, form, key)
-        if n:
-            receipt["next"] = acts.next_tasks(shift, worker, n)
-        return new, receipt
-
-    new, receipt = await here.desk.ask(command)
-    return as_json(receipt, 201 if new else 200)
-
-
-def _label(shift: Shift, who: Principal, worker: int, form: forms.LabelIn, key: str) -> tuple[bool, dict[str, Any]]:
-    new, receipt = acts.label(shift, worker, said_of(who, form, key))
-    if not who.may("admin"):  # why a task stops would tell which ones are gold, and what others said
-        receipt["stopped"] = None
-    return new, receipt
+    command = Answer(who, form, key, n)
+    new, event, hand = await here.desk.ask(command)
+    return from_json(command.receipt(event, hand), 201 if new else 200)
 
 
 @router.post("/labels/bulk", response_model=forms.BulkOut)
 async def bulk(form: forms.BulkIn, who: Who, here: Here) -> Response:
     """Store many answers, each with its own key; each gets its receipt or its problem."""
 
+    labels = [(entry.worker, said_of(who, entry, entry.key)) for entry in form.labels]
+    lead = who.may("admin")
+
     def command(shift: Shift) -> list[dict[str, Any]]:
         out = []
-        for each in form.labels:
+        for worker, said in labels:
             try:
-                name_of(each.key, "the key", KEY)
-                new, receipt = _label(shift, who, worker_of(shift, who, each.worker), each, each.key)
+                name_of(said.key, "the key", KEY)
+                new, receipt = acts.label(shift, worker_of(shift, who, worker), said, lead=lead)
                 out.append({"status_code": 201 if new else 200} | receipt)
             except Problem as problem:
                 out.append({"status_code": problem.status} | problem.to_dict())
@@ -114,12 +101,10 @@ async def bulk(form: forms.BulkIn, who: Who, here: Here) -> Response:
 @router.post("/skips", status_code=201, responses={200: {}})
 async def skips(form: forms.SkipIn, key: IdempotencyKey, who: Who, here: Here) -> Response:
     """Give a task back; this worker does not get it again."""
+    why, body = text_of(form.reason, "the reason", 500), forms.digest(form)
 
     def command(shift: Shift) -> tuple[bool, dict[str, Any]]:
-        from ..words import text_of
-
-        worker, why = worker_of(shift, who, form.worker), text_of(form.reason, "the reason", 500)
-        return acts.skip(shift, worker, form.task, why, key, body_hash(form))
+        return acts.skip(shift, worker_of(shift, who, form.worker), form.task, why, key, body)
 
     new, receipt = await here.desk.ask(command)
     return as_json(receipt, 201 if new else 200)
@@ -128,9 +113,10 @@ async def skips(form: forms.SkipIn, key: IdempotencyKey, who: Who, here: Here) -
 @router.post("/undo", status_code=201, responses={200: {}})
 async def undo(form: forms.UndoIn, key: IdempotencyKey, who: Who, here: Here) -> Response:
     """Take back the last answer, or that to a task; the task is in the worker's hands again."""
+    body = forms.digest(form)
 
     def command(shift: Shift) -> tuple[bool, dict[str, Any]]:
-        return acts.undo(shift, worker_of(shift, who, form.worker), form.task, key, body_hash(form))
+        return acts.undo(shift, worker_of(shift, who, form.worker), form.task, key, body)
 
     new, receipt = await here.desk.ask(command)
     return as_json(receipt, 201 if new else 200)

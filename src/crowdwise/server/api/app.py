@@ -2,22 +2,26 @@
 
 from __future__ import annotations
 
+import json
 import time
 from functools import cached_property
 from typing import Any
 
-from fastapi import FastAPI
+from fastapi import FastAPI, Request, Response
 
 from ... import __version__
+from ..export import Reports
 from ..pages.routes import attach as attach_pages
 from ..project import Project
-from . import annotate, lead, shape, watch
+from . import annotate, check, lead, shape, watch
 from .forms import ProblemOut
 from .guard import Guard, Message, Receive, Send
 from .hub import Hub
 from .who import Rates
 
 API = ("/projects", "/media", "/healthz", "/metrics")
+# Reports that are made a second, in the long run, and at once.
+REPORTS = (0.1, 5.0)
 ABOUT = "Live labelling: tasks out, answers in, each stored before it is acknowledged. Errors are RFC 9457 problems."
 
 
@@ -38,22 +42,46 @@ class App(FastAPI):
         return self.openapi_schema or {}
 
     @cached_property
+    def document(self) -> bytes:
+        """The OpenAPI document as it is sent. Anybody may ask for it, so it is not encoded for every request."""
+        return json.dumps(self.openapi(), ensure_ascii=False, separators=(",", ":")).encode()
+
+    @cached_property
     def _front(self) -> Guard:
         return Guard(super().__call__)
 
 
-def make_app(project: Project, *, insecure_local: bool = False, rate: float = 50.0, burst: float = 200.0) -> FastAPI:
-    """`insecure_local`: who comes without a token is an admin; for a server that only this machine can reach."""
-    app = App(title="crowdwise", version=__version__, description=ABOUT, docs_url=None, redoc_url=None)
+async def _document(request: Request) -> Response:
+    app: App = request.app
+    return Response(app.document, media_type="application/json")
+
+
+def make_app(
+    project: Project,
+    *,
+    insecure_local: bool = False,
+    rate: float = 50.0,
+    burst: float = 200.0,
+    public_url: str = "http://127.0.0.1:8000",
+) -> FastAPI:
+    """`insecure_local`: who comes without a token is an admin; for a server that only this machine can reach.
+    `public_url`: where people reach the server; invite links begin with it, whatever a request's Host header says."""
+    app = App(
+        title="crowdwise", version=__version__, description=ABOUT, openapi_url=None, docs_url=None, redoc_url=None
+    )
     app.state.project = project
     app.state.insecure_local = insecure_local
+    app.state.public_url = public_url.rstrip("/")
     app.state.rates = Rates(rate, burst)
     app.state.strangers = Rates(5.0, 50.0)
     app.state.answered = {}
     app.state.started = time.time()
     app.state.hub = Hub(project)
+    fits = Rates(*REPORTS)
+    app.state.reports = Reports(project, lambda: fits.take("report"))
+    app.add_api_route("/openapi.json", _document, include_in_schema=False)
     shape.attach(app)
-    for part in (annotate, lead, watch):
+    for part in (annotate, check, lead, watch):
         app.include_router(part.router)
     attach_pages(app, project)
     return app

@@ -2,25 +2,43 @@
 
 from __future__ import annotations
 
+import hashlib
 from typing import Annotated, Any, Literal
 
-from pydantic import BaseModel, ConfigDict, Field
+from pydantic import AfterValidator, BaseModel, ConfigDict, Field
 
-from ..words import KEY, NAME
+from ..problems import Problem
+from ..words import KEY, NAME, value_of
 
 Name = Annotated[str, Field(min_length=1, max_length=NAME)]
 Key = Annotated[str, Field(min_length=1, max_length=KEY)]
-# What the databases hold of whole numbers.
 # What else is known of an answer: its cost, a stated confidence, the tokens of a model.
 Real = Annotated[float, Field(allow_inf_nan=False)]
 Fact = Annotated[str, Field(min_length=1, max_length=100)]
+# What the databases hold of whole numbers.
 Whole = Annotated[int, Field(ge=0, le=2**53)]
+
+
+def _storable(value: Any) -> Any:
+    """Refuse what no database, no JSON document or no number of the model can hold, before it is queued."""
+    try:
+        return value_of(value, "the value")
+    except Problem as problem:
+        raise ValueError(problem.detail) from problem
+
+
+Value = Annotated[Any, AfterValidator(_storable)]
 
 
 class Form(BaseModel):
     """Requests: nothing that is not known is taken, no text becomes a number."""
 
     model_config = ConfigDict(extra="forbid", strict=True)
+
+
+def digest(form: Form) -> str:
+    """A hash that distinguishes two requests with the same key."""
+    return hashlib.sha256(form.model_dump_json().encode()).hexdigest()[:32]
 
 
 class ProblemOut(BaseModel):
@@ -38,7 +56,7 @@ class LabelIn(Form):
     """An answer; its form depends on the project's kind. Only an admin names the worker. `about`: cost, tokens, ..."""
 
     task: Name
-    answer: Any
+    answer: Value
     lease: Whole | None = None
     client_ms: Annotated[int, Field(ge=0, le=86_400_000 * 30)] | None = None
     worker: Name | None = None
@@ -117,7 +135,7 @@ class TaskIn(Form):
 
     id: Name
     payload: dict[str, Any]
-    gold: Any = None
+    gold: Value = None
 
 
 class TasksIn(Form):
@@ -127,10 +145,25 @@ class TasksIn(Form):
 
 
 class GoldIn(Form):
-    """The truth of a task; null takes it back."""
+    """The truth of a task; null takes it back. `drawn` "random": the task was drawn at random among the labelled ones,
+    so that its gold may calibrate confidence."""
 
     task: Name
-    answer: Any
+    answer: Value
+    drawn: Literal["chosen", "random"] = "chosen"
+
+
+class ChecksIn(Form):
+    """How many random tasks to put into the check queue."""
+
+    n: Annotated[int, Field(ge=1, le=5_000)] = 60
+
+
+class CheckIn(Form):
+    """The true answer to a task of the check queue; null takes it back."""
+
+    task: Name
+    answer: Value
 
 
 class WorkerIn(Form):
@@ -150,7 +183,7 @@ class PauseIn(Form):
 class TokenIn(Form):
     """What a token may."""
 
-    scope: Literal["annotate", "read", "admin"] = "annotate"
+    scope: Literal["annotate", "read", "check", "admin"] = "annotate"
 
 
 class InviteIn(Form):

@@ -4,7 +4,8 @@ from __future__ import annotations
 
 import asyncio
 import json
-from collections.abc import AsyncIterator
+from collections.abc import AsyncIterator, Awaitable, Callable
+from dataclasses import dataclass, field
 from typing import Any
 
 from ..live.status import status
@@ -13,63 +14,95 @@ from ..shift import Shift
 
 # What a watcher may leave unread before it is let go, seconds between signs of life, and between two states.
 UNREAD, ALIVE, STATES = 1_000, 15.0, 1.0
-SHOWN = {"label": "label", "undo": "label", "skip": "skip", "gold": "gold", "pause": "worker", "resume": "worker",
-         "worker": "worker", "stop": "stop", "tasks": "tasks", "config": "config", "rebase": "settled"}  # fmt: skip
+SHOWN = {"label": "label", "undo": "label", "skip": "skip", "gold": "gold", "check": "check", "pause": "worker",
+         "resume": "worker", "worker": "worker", "stop": "stop", "tasks": "tasks", "config": "config",
+         "rebase": "settled"}  # fmt: skip
+
+Allowed = Callable[[], Awaitable[bool]]
+
+
+@dataclass(eq=False)
+class Watcher:
+    """One stream: the lines that wait for it (None: its end), and what it has shown."""
+
+    loop: asyncio.AbstractEventLoop
+    queue: asyncio.Queue[str | None] = field(default_factory=asyncio.Queue)
+    full: bool = False  # it was too slow, and gets nothing more
+    # Set in the desk's thread before a revocation is acknowledged, and checked before every line that is sent: lines
+    # that wait in the queue must not reach a token that was revoked meanwhile, however slowly its client reads.
+    tokens_changed: bool = True
+    news: bool = True  # whether something happened since the last state
+    shown_at: float = 0.0  # when the last state was shown
 
 
 class Hub:
-    """One for a server; the desk's thread tells it, the loop's watchers listen."""
+    """One for a server; the desk's thread publishes, the loop's watchers listen."""
 
     def __init__(self, project: Project) -> None:
         self.project = project
-        self._watchers: dict[asyncio.Queue[str | None], asyncio.AbstractEventLoop] = {}
-        project.desk.after.append(self._heard)
+        self._watchers: set[Watcher] = set()
+        project.desk.after.append(self._publish)
 
-    def _heard(self, shift: Shift) -> None:
-        """In the desk's thread."""
-        if not self._watchers or not shift.new:
+    def _publish(self, shift: Shift) -> None:
+        """Hand the events of a batch to all watchers; called in the desk's thread."""
+        watchers = list(self._watchers)
+        if not watchers or not shift.new:
             return
-        lines = [_line(SHOWN[e.kind], e.id, _told(shift, e)) for e in shift.new if e.kind in SHOWN]
-        for queue, loop in list(self._watchers.items()):
-            if not loop.is_closed():
-                loop.call_soon_threadsafe(self._put, queue, lines)
+        if any(e.kind == "auth" for e in shift.new):
+            for watcher in watchers:
+                watcher.tokens_changed = True
+        lines = [_line(SHOWN[e.kind], e.id, _described(shift, e)) for e in shift.new if e.kind in SHOWN]
+        for watcher in watchers:
+            if not watcher.loop.is_closed():
+                # An empty line shows nothing, but wakes the watcher to check its token.
+                watcher.loop.call_soon_threadsafe(self._put, watcher, lines or [""])
 
-    def _put(self, queue: asyncio.Queue[str | None], lines: list[str]) -> None:
-        if queue.qsize() > UNREAD:  # it will connect again and get the state
-            self._watchers.pop(queue, None)
-            queue.put_nowait(None)
+    def _put(self, watcher: Watcher, lines: list[str]) -> None:
+        if watcher.full:
+            return
+        if watcher.queue.qsize() > UNREAD:  # it will connect again and get the state
+            watcher.full = True
+            watcher.queue.put_nowait(None)
             return
         for line in lines:
-            queue.put_nowait(line)
+            watcher.queue.put_nowait(line)
 
-    async def watch(self) -> AsyncIterator[str]:
-        """Lines for one watcher: the state first, then what happens, and the state again when something did."""
-        queue: asyncio.Queue[str | None] = asyncio.Queue()
-        loop = asyncio.get_running_loop()
-        self._watchers[queue] = loop
-        said, news = 0.0, True
+    async def watch(self, allowed: Allowed | None = None) -> AsyncIterator[str]:
+        """Lines for one watcher: the state first, then what happens, and the state again when something did.
+
+        When tokens have changed, `allowed` is asked before the next line whether this watcher may still see it. Where
+        it may not, the stream ends and the lines that wait are dropped.
+        """
+        watcher = Watcher(asyncio.get_running_loop())
+        self._watchers.add(watcher)
         try:
-            while True:
-                if news and loop.time() - said >= STATES:
-                    said, news = loop.time(), False
-                    shown = await self.project.desk.ask(lambda shift: status(shift.live, shift.now), write=False)
-                    yield _line("status", shown["event"], shown)
-                wait = max(STATES - (loop.time() - said), 0.01) if news else ALIVE
-                try:
-                    line = await asyncio.wait_for(queue.get(), wait)
-                except TimeoutError:
-                    if not news:
-                        yield ": alive\n\n"
-                    continue
-                if line is None:
-                    return
-                news = True
-                yield line
+            while (line := await self._next(watcher)) is not None:
+                while watcher.tokens_changed:  # again where they changed while `allowed` was asked
+                    watcher.tokens_changed = False
+                    if allowed is not None and not await allowed():
+                        return
+                if line:
+                    yield line
         finally:
-            self._watchers.pop(queue, None)
+            self._watchers.discard(watcher)
+
+    async def _next(self, watcher: Watcher) -> str | None:
+        """The next line for a watcher; empty where there is nothing to show, None at the end."""
+        loop = watcher.loop
+        if watcher.news and loop.time() - watcher.shown_at >= STATES:
+            watcher.shown_at, watcher.news = loop.time(), False
+            state = await self.project.desk.ask(lambda shift: status(shift.live, shift.now), write=False)
+            return _line("status", state["event"], state)
+        wait = max(STATES - (loop.time() - watcher.shown_at), 0.01) if watcher.news else ALIVE
+        try:
+            line = await asyncio.wait_for(watcher.queue.get(), wait)
+        except TimeoutError:
+            return "" if watcher.news else ": alive\n\n"
+        watcher.news = watcher.news or bool(line)
+        return line
 
 
-def _told(shift: Shift, event: Any) -> dict[str, Any]:
+def _described(shift: Shift, event: Any) -> dict[str, Any]:
     crowd = shift.live.crowd
     out: dict[str, Any] = {"event": event.id, "kind": event.kind, "at": event.at}
     if event.task is not None:

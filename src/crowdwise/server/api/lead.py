@@ -119,7 +119,11 @@ async def add_tasks(form: forms.TasksIn, by: Admin, here: Here) -> Response:
 @router.post("/gold")
 async def gold(form: forms.GoldIn, by: Admin, here: Here) -> Response:
     """The truth of a task; null takes it back."""
-    return as_json(await here.desk.ask(lambda shift: manage.set_gold(shift, form.task, form.answer, by.token)))
+
+    def command(shift: Shift) -> dict[str, Any]:
+        return manage.set_gold(shift, form.task, form.answer, by.token, drawn=form.drawn)
+
+    return as_json(await here.desk.ask(command))
 
 
 # ---------------------------------------------------------------- workers
@@ -180,4 +184,4 @@ async def revoke(worker: Name, by: Admin, here: Here) -> Response:
 async def invite(request: Request, form: forms.InviteIn, by: Admin, here: Here) -> Response:
     """A link by which people join as workers."""
     code = await here.desk.ask(lambda shift: auth.invite(shift, form.uses, form.expires_in, by.token))
-    return as_json({"url": f"{str(request.base_url).rstrip('/')}/join/{code}", "code": code}, 201)
+    return as_json({"url": f"{request.app.state.public_url}/join/{code}", "code": code}, 201)

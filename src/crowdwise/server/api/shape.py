@@ -34,6 +34,11 @@ def as_json(value: Any, status: int = 200, **headers: str) -> Response:
     return Response(body, status, headers, "application/json")
 
 
+def from_json(text: str, status: int = 200) -> Response:
+    """A text that is JSON already."""
+    return Response(text.encode(), status, media_type="application/json")
+
+
 def as_problem(problem: Problem) -> Response:
     """A refusal."""
     headers = {}

@@ -10,13 +10,13 @@ from fastapi.responses import StreamingResponse
 from starlette.concurrency import run_in_threadpool
 
 from ..auth import Principal
-from ..export import TYPES, report, table_of, written
+from ..export import TYPES, table_of, written
 from ..live.status import status as status_of
 from ..problems import Problem
 from ..store.folder import MEDIA
 from .annotate import Here
 from .shape import ERRORS, as_json
-from .who import anybody, needs
+from .who import anybody, needs, who
 
 router = APIRouter(tags=["watch"])
 Reader = Annotated[Principal, Depends(needs("read"))]
@@ -45,6 +45,7 @@ async def metrics(request: Request) -> Response:
         ("crowdwise_commits_total", "counter", "Transactions that were stored.", desk.commits),
         ("crowdwise_commands_total", "counter", "Commands that came to the desk.", desk.commands),
         ("crowdwise_faults_total", "counter", "Batches that could not be stored.", desk.faults),
+        ("crowdwise_failed_commands_total", "counter", "Commands that failed by a fault of their own.", desk.failed),
         ("crowdwise_uptime_seconds", "gauge", "Seconds since the start.", time.time() - request.app.state.started),
     ]
     out = [f"# HELP {name} {what}\n# TYPE {name} {kind}\n{name} {value}" for name, kind, what, value in lines]
@@ -63,9 +64,13 @@ async def status(_: Reader, here: Here) -> Response:
 
 
 @router.get("/projects/{p}/events", responses={**ERRORS, 200: {"content": {"text/event-stream": {}}}})
-async def events(request: Request, _: Reader, here: Here) -> Response:  # noqa: ARG001
+async def events(request: Request, by: Reader, here: Here) -> Response:  # noqa: ARG001
     """What is stored, as it is stored (server-sent events): label, skip, worker, gold, stop, settled; and status."""
-    lines = request.app.state.hub.watch()
+
+    async def allowed() -> bool:
+        return await who(request) == by
+
+    lines = request.app.state.hub.watch(allowed)
     return StreamingResponse(lines, media_type="text/event-stream", headers={"X-Accel-Buffering": "no"})
 
 
@@ -93,9 +98,9 @@ REPORT_CSP = (
 
 
 @router.get("/projects/{p}/report", responses={**ERRORS, 200: {"content": {"text/html": {}}}})
-async def report_(_: Reader, here: Here) -> Response:
+async def report_(request: Request, _: Reader, here: Here) -> Response:  # noqa: ARG001
     """The HTML report of this moment; the page itself allows its own script and style only, by their hashes."""
-    page = await run_in_threadpool(report, here)
+    page = await request.app.state.reports.page()
     return Response(page, headers={"Content-Security-Policy": REPORT_CSP}, media_type="text/html; charset=utf-8")
 
 

@@ -26,11 +26,15 @@ class Worker:
     last: float = 0.0
 
     def count(self, at: float, by: int) -> None:
-        """So many answers more (or fewer) at this time."""
+        """So many answers that count more (or fewer) at this time."""
+        self.answers += by
+        self.count_today(at, by)
+
+    def count_today(self, at: float, by: int) -> None:
+        """So many answers of this day more (or fewer), whether they count or not."""
         day = int(at // DAY)
         if day != self.day:
             self.day, self.today = day, 0
-        self.answers += by
         self.today = max(self.today + by, 0)
         self.last = max(self.last, at)
 

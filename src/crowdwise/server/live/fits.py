@@ -11,7 +11,7 @@ import numpy as np
 import numpy.typing as npt
 
 from ...aggregate.cost import too_thin
-from ...aggregate.registry import default_of
+from ...aggregate.registry import default_method
 from ...aggregate.registry import method as made
 from ...core.result import Result
 from ...kinds.classes.annotations import Annotations
@@ -24,18 +24,22 @@ from ..config import Config
 from .flagged import flagged, groups_of
 from .settled import Arrays, text
 from .state import Live
+from .statement import fit_calibrated, statement
 from .votes import votes_of
 
 Codes = npt.NDArray[np.integer[Any]]
 # Labels a class and worker below which confusion matrices say nothing, as in workers.study.
 _FEWEST = 8
+# Answers up to which every fit has a forecast of what more votes would bring; above, those that look for flags.
+PLANNED = 20_000
 # A class in the evidence of a flag: fits know their numbers, people their names.
 _CODE = re.compile(r"'(\d{4})'")
 
 
 @dataclass(frozen=True)
 class Rows:
-    """The answers that counted at an event: codes where they are classes, else (task, worker, answer, payload) rows."""
+    """The answers that counted at an event: codes where they are classes, else (task, worker, answer, payload) rows.
+    `checked`: tasks whose gold was drawn at random."""
 
     config: Config
     n_tasks: int
@@ -45,6 +49,7 @@ class Rows:
     gold: dict[int, Any]
     answers: Any = None
     names: tuple[str, ...] = ()
+    checked: tuple[int, ...] = ()
 
 
 def rows_of(live: Live, answers: Callable[[int], Any] | None = None) -> Rows:
@@ -53,17 +58,17 @@ def rows_of(live: Live, answers: Callable[[int], Any] | None = None) -> Rows:
     task, worker, label = (x.astype(np.int32) for x in live.session.model.chains.rows()[:3])
     said = answers(live.last) if answers is not None and not live.config.sure else None
     names = tuple(each.name for each in live.crowd.workers)
-    return Rows(live.config, len(live.crowd.tasks), task, worker, label, dict(live.gold), said, names)
+    checked = tuple(sorted(live.checks.done))
+    return Rows(live.config, len(live.crowd.tasks), task, worker, label, dict(live.gold), said, names, checked)
 
 
 def fit_arrays(rows: Rows, *, flags: bool = True) -> Arrays:
     """What the method believes, as arrays that the database keeps: posterior[task, class], or a text of JSON.
     `flags`: whom to talk to as well, which takes ten times as long in a large project."""
     if rows.config.sure:
-        posterior, more = _classes(rows, flags)
-        return {"posterior": posterior, "json": text(more)}
+        return _classes(rows, flags)
     votes = votes_of(rows.config, rows.answers or [])
-    result = made(rows.config.method or votes.kind.default).fit(votes)
+    result = made(rows.config.method or default_method(votes)).fit(votes)
     tasks = {row.pop("task"): _plain(row) for row in result.to_table().to_dicts()}
     seen = flagged(votes, result, rows.names) if flags else {}
     return {"json": text({"tasks": tasks} | seen)}
@@ -75,23 +80,27 @@ def _plain(row: dict[str, Any]) -> dict[str, Any]:
     return {k: v if isinstance(v, str | int | float | bool | list) or v is None else str(v) for k, v in kept.items()}
 
 
-def _classes(rows: Rows, flags: bool) -> tuple[npt.NDArray[np.float64], dict[str, Any]]:
-    """posterior[task, class], NaN where a task has no answer; and what else a lead wants to know."""
+def _classes(rows: Rows, flags: bool) -> Arrays:
+    """posterior[task, class], NaN where a task has no answer; which labels can ship; and what else a lead wants to
+    know."""
     k = len(rows.config.classes)
-    out = np.full((rows.n_tasks, k), np.nan)
+    out, ships = np.full((rows.n_tasks, k), np.nan), np.zeros(rows.n_tasks, dtype=bool)
     if not len(rows.task):
-        return out, {}
+        return {"posterior": out, "ships": ships, "json": text({})}
     names = [f"{i:04d}" for i in range(k)]
     order = names if rows.config.kind == "ordered" else None
     label = np.array(names)[rows.label]
     votes = Annotations.from_arrays(rows.task, rows.worker, label, classes=names, order=order)
     place = {name: code for code, name in enumerate(rows.config.classes)}
     seen = np.bincount(rows.task, minlength=rows.n_tasks) > 0
-    gold = {task: names[place[answer]] for task, answer in rows.gold.items() if seen[task]}
-    result = made(rows.config.method or default_of(votes)).fit(votes, gold=gold or None)
-    out[votes.tasks.to_numpy()] = result.posterior
-    more = {"agreement": _agreement(rows, k), "skill": _skills(result)}
-    return out, more | _flags(votes, result, rows) if flags else more
+    gold = {task: names[place[answer]] for task, answer in rows.gold.items() if seen[task]} or None
+    result = fit_calibrated(votes, rows.config.method, gold, set(rows.checked))
+    tasks = votes.tasks.to_numpy()
+    out[tasks] = result.posterior
+    ships[tasks], stated = statement(votes, result, rows.names, plan=flags or len(rows.task) <= PLANNED)
+    more = {"agreement": _agreement(rows, k), "skill": _skills(result), "given": sorted(gold or {})} | stated
+    more |= _flags(votes, result, rows) if flags else {}
+    return {"posterior": out, "ships": ships, "json": text(more)}
 
 
 def _skills(result: Result) -> dict[str, list[float]]:

@@ -50,5 +50,8 @@ def replay(
     live = Live(config) if live is None else live
     fits = Refits(live, kept, answers)
     for event in log:
-        fits.apply(event)
+        try:
+            fits.apply(event)
+        except (ArithmeticError, AttributeError, LookupError, TypeError) as error:
+            raise ValueError(f"event {event.id} ({event.kind}): {type(error).__name__} {error}") from error
     return live

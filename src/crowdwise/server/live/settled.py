@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import io
 import json
+import logging
 from collections.abc import Callable
 from typing import Any
 
@@ -11,10 +12,12 @@ import numpy as np
 import numpy.typing as npt
 import sqlalchemy as sa
 
+from ...active.stopping import Stated
 from ..store import tables as t
 
 Arrays = dict[str, npt.NDArray[Any]]
 KEPT = 3
+LOG = logging.getLogger("crowdwise.server")
 
 
 def pack(arrays: Arrays) -> bytes:
@@ -34,7 +37,11 @@ def load_settled(query: Callable[..., Any], project: str, event: int) -> Any:
     """The arrays of a rebase."""
     of = (t.settled.c.project == project, t.settled.c.event == event)
     data = query(sa.select(t.settled.c.arrays).where(*of)).scalar()
-    return None if data is None else unpack(data)
+    try:
+        return None if data is None else unpack(data)
+    except Exception as error:  # damaged: the fit is worked out again from the log
+        LOG.warning("the fit of event %d is damaged (%s) and is made again", event, type(error).__name__)
+        return None
 
 
 def text(value: Any) -> npt.NDArray[np.uint8]:
@@ -46,6 +53,14 @@ def with_flags_of(before: Any, arrays: Arrays) -> Arrays:
     """A fit that did not look for flags, with those that an earlier one found."""
     kept = {name: value for name, value in side(before).items() if name in ("flags", "groups")}
     return arrays | {"json": text(side(arrays) | kept)}
+
+
+def stated_of(beside: dict[str, Any]) -> Stated | None:
+    """The share of right labels that a fit states; None where it states none."""
+    level = beside.get("trust", {})
+    if level.get("right") is None:
+        return None
+    return Stated(level["right"], level["low"], level["high"], level["checked"] > 0)
 
 
 def side(settled: Any) -> dict[str, Any]:

@@ -1,43 +1,65 @@
 """Snapshots: the whole live state in one file, so that a start need not read the log from its beginning.
 
-A snapshot is a shortcut and nothing else: where it is missing, broken or of another project, the log is replayed.
+A snapshot is a shortcut and nothing else: where it is missing, damaged, of another project or of another log, the log
+is replayed. The file has a line with the checksum of all that follows, a line of JSON (format, project, number of the
+last event in the snapshot, hash of the log up to it), and the arrays.
 """
 
 from __future__ import annotations
 
+import contextlib
+import hashlib
 import json
 import os
-import zipfile
 from collections import deque
+from collections.abc import Callable
+from dataclasses import asdict, dataclass
 from pathlib import Path
-from typing import Any
+from typing import Any, BinaryIO
 
 import numpy as np
 import numpy.typing as npt
+from sqlalchemy.exc import SQLAlchemyError
 
 from ...active import OnlineModel, Session
-from ...active.stopping import Progress
+from ...active.stopping import Doubt, Progress
+from ...maths.trust.gold_calibration import GoldCalibration
 from ..config import Config
+from .checks import Checks
 from .crowd import Crowd
 from .leases import Leases
 from .state import Live
 
-FORMAT, NAME = 1, "state.npz"
+FORMAT, NAME = 4, "state.npz"
+# Bytes that are hashed at once, and the longest line of the head.
+PART, LINE = 1 << 20, 4_096
 Arrays = dict[str, npt.NDArray[Any]]
-_PLAIN = ("last", "at", "surplus", "skips", "stopped", "refit", "refit_n", "refit_at", "based")
+_PLAIN = ("last", "at", "surplus", "skips", "stopped", "refit", "refit_n", "refit_at", "refit_checks", "based")
 
 
-def take(live: Live, uid: str) -> Arrays:
+class Unusable(Exception):
+    """A snapshot that must not be used; the message says why."""
+
+
+@dataclass(frozen=True)
+class Mark:
+    """What a snapshot belongs to: the project, and the event up to which it has the log, with a hash of the log."""
+
+    uid: str
+    last: int
+    log: str
+
+
+def take(live: Live) -> Arrays:
     """A copy of the state as named arrays; what is no array stands in one text of JSON."""
     session, board = live.session, live.session.board
     undoable = session.model._undoable
     plain: dict[str, Any] = {name: getattr(live, name) for name in _PLAIN}
     plain |= {
-        "format": FORMAT,
-        "uid": uid,
         "config": live.config.to_dict(),
         "crowd": live.crowd.to_dict(),
         "gold": list(live.gold.items()),
+        "checks": live.checks.to_dict(),
         "touched": sorted(live.touched),
         "minutes": list(live.minutes.items()),
         "spent": session.spent,
@@ -48,6 +70,8 @@ def take(live: Live, uid: str) -> Arrays:
         "progress": [board.progress.n_tasks, board.progress.right, board.progress.spread],
         "flips": [int(each) for each in board.flips.last],
         "temperature": board.temperature,
+        "calibration": board.calibration and asdict(board.calibration),
+        "doubt": board.doubt and asdict(board.doubt),
         "empty": sorted(board.empty),
         "undoable": undoable and [*undoable[:2], None if undoable[2] is None else undoable[2].tolist(), undoable[3]],
     }
@@ -57,28 +81,63 @@ def take(live: Live, uid: str) -> Arrays:
     return out | {"plain": np.frombuffer(json.dumps(plain).encode(), dtype=np.uint8)}
 
 
-def save(arrays: Arrays, folder: Path) -> None:
+def save(arrays: Arrays, mark: Mark, folder: Path) -> None:
     """Write a snapshot beside the last one, then in its place."""
     folder.mkdir(exist_ok=True)
     beside = folder / f"{NAME}.{os.getpid()}"
-    with beside.open("wb") as out:
+    head = {"format": FORMAT, "uid": mark.uid, "last": mark.last, "log": mark.log}
+    with beside.open("w+b") as out:
+        out.write(b"0" * 64 + b"\n" + json.dumps(head).encode() + b"\n")
         np.savez(out, **arrays)  # type: ignore[arg-type]
+        out.seek(65)
+        digest = _digest(out)
+        out.seek(0)
+        out.write(digest)
         out.flush()
         os.fsync(out.fileno())
     beside.replace(folder / NAME)
 
 
-def load(folder: Path, uid: str) -> Live | None:
-    """The state of the last snapshot; None where there is none that can be used."""
+def load(folder: Path, uid: str, log: Callable[[int], str | None]) -> Live | None:
+    """The state of the last snapshot; None where there is none. `log(number)` is the hash of the log up to an event.
+    An Unusable where the snapshot is damaged or does not belong to this log."""
     try:
-        with np.load(folder / NAME, allow_pickle=False) as found:
-            arrays = {name: found[name] for name in found.files}
-        plain = json.loads(arrays["plain"].tobytes())
-        if plain["format"] != FORMAT or plain["uid"] != uid:
-            return None
-        return _restored(arrays, plain)
-    except (OSError, ValueError, KeyError, TypeError, IndexError, zipfile.BadZipFile, EOFError):
+        with (folder / NAME).open("rb") as file:
+            digest = file.readline(65)
+            if digest.rstrip(b"\n") != _digest(file):
+                raise Unusable("its checksum does not match")
+            file.seek(65)
+            head = json.loads(file.readline(LINE))
+            if head["format"] != FORMAT or head["uid"] != uid:
+                raise Unusable("it is of another version or project")
+            if log(head["last"]) != head["log"]:
+                raise Unusable(f"the log up to event {head['last']} is another one")
+            with np.load(file, allow_pickle=False) as found:
+                arrays = {name: found[name] for name in found.files}
+        live = _restored(arrays, json.loads(arrays["plain"].tobytes()))
+    except FileNotFoundError:
         return None
+    except (Unusable, SQLAlchemyError):
+        raise
+    except Exception as error:  # whatever an unknown writer put there
+        raise Unusable(f"it cannot be read: {type(error).__name__} {' '.join(str(error).split())[:80]}") from error
+    if live.last != head["last"]:
+        raise Unusable("its head and its state do not match")
+    return live
+
+
+def discard(folder: Path) -> None:
+    """Remove a snapshot that is not used."""
+    with contextlib.suppress(OSError):
+        (folder / NAME).unlink()
+
+
+def _digest(file: BinaryIO) -> bytes:
+    """The checksum of the rest of a file."""
+    found = hashlib.sha256()
+    while part := file.read(PART):
+        found.update(part)
+    return found.hexdigest().encode()
 
 
 def _restored(arrays: Arrays, plain: dict[str, Any]) -> Live:
@@ -86,7 +145,7 @@ def _restored(arrays: Arrays, plain: dict[str, Any]) -> Live:
     for name in _PLAIN:
         setattr(live, name, plain[name])
     live.crowd = Crowd.of(plain["crowd"])
-    live.gold = dict(plain["gold"])
+    live.gold, live.checks = dict(plain["gold"]), Checks.of(plain["checks"])
     live.touched, live.minutes = set(plain["touched"]), dict(plain["minutes"])
     model = OnlineModel.restore({k.removeprefix("model_"): v for k, v in arrays.items() if k.startswith("model_")})
     if plain["undoable"] is not None:
@@ -104,12 +163,15 @@ def _restored(arrays: Arrays, plain: dict[str, Any]) -> Live:
 def _restore_session(session: Session, live: Live, plain: dict[str, Any], arrays: Arrays) -> None:
     board = session.board
     session.costs = {code: each.cost for code, each in enumerate(live.crowd.workers)}
-    session.gold, session.spent = sorted(live.gold), plain["spent"]
+    session.gold, session.spent = sorted(task for task in live.gold if live.hides_gold(task)), plain["spent"]
     session.skipped, session.paused = dict(plain["skipped"]), dict(plain["paused"])
     session.lifted, session.recent = set(plain["lifted"]), deque(plain["recent"], maxlen=session.recent.maxlen)
     board.believed, board.reason = arrays["believed"].copy(), arrays["reason"].copy()
     board.temperature, board.empty = plain["temperature"], set(plain["empty"])
-    board.progress = Progress(*plain["progress"])
+    board.calibration = None if plain["calibration"] is None else GoldCalibration(**plain["calibration"])
+    board.doubt = None if plain["doubt"] is None else Doubt(**plain["doubt"])
+    n_tasks, right, spread = plain["progress"]
+    board.progress = Progress(n_tasks, right, spread, doubt=board.doubt)
     for each in plain["flips"]:
         board.flips.add(bool(each))
     board.levels.fill(board._levels(np.arange(len(board.reason))))

@@ -6,23 +6,30 @@
 from __future__ import annotations
 
 from collections.abc import Callable
+from itertools import count
 from typing import Any
 
 import numpy as np
 import numpy.typing as npt
 
 from ...active import OnlineModel, Session
+from ...aggregate.calibrated import FEWEST
 from ..answers import AnswerKind, kind_of
 from ..config import Config
 from ..store.log import Event
+from .checks import CHECK, CHOSEN, Checks
 from .crowd import Crowd, Worker
 from .leases import Leases
+from .settled import side, stated_of
 
 F8 = npt.NDArray[np.float64]
 # What a fit believed when the event was written; found in the database, or worked out again.
 Settled = Callable[[Event], Any]
 # Answers until the first fit, and the growth that asks for another.
 FIRST, GROWTH = 20, 0.05
+# Events that change what a report shows.
+_REPORTED = frozenset(("label", "undo", "gold", "config", "tasks", "worker"))
+_SERIAL = count()
 
 
 class Live:
@@ -37,12 +44,16 @@ class Live:
         self.leases = Leases(self.session)
         self.last, self.at = 0, 0.0
         self.gold: dict[int, Any] = {}
+        self.checks = Checks()
         self.surplus = self.skips = 0
         self.stopped = ""
         self.refit, self.refit_n, self.refit_at, self.based = 0, 0, 0.0, 0
+        self.refit_checks = 0
         self.touched: set[int] = set()
         self.settled: Any = None
         self.minutes: dict[int, int] = {}
+        # How often what a report shows has changed, in this state of this process.
+        self.serial, self.changes = next(_SERIAL), 0
         self.shown: dict[int, str] = {}  # what the latest tasks show, in JSON
 
     # ---------------------------------------------------------------- the log
@@ -51,6 +62,7 @@ class Live:
         if event.id != self.last + 1:
             raise ValueError(f"event {event.id} does not follow event {self.last}")
         self.last, self.at = event.id, max(self.at, event.at)
+        self.changes += event.kind in _REPORTED
         if event.kind == "rebase":
             return self._rebase(event, settled)
         handle: Callable[[Event], Any] = getattr(self, f"_{event.kind}")
@@ -87,6 +99,7 @@ class Live:
             self.leases.end(task, worker)
             self.surplus += 1
             who.surplus += 1
+            who.count_today(event.at, 1)
             self.session.skip(task, worker)  # they have answered: they are not asked again, whatever the cap becomes
             return ""
         self.leases.answered(task, worker)
@@ -110,8 +123,10 @@ class Live:
     def _gone(self, event: Event) -> None:
         """A surplus answer that a later event replaces or takes back is none any more."""
         if event.supersedes is not None and event.payload.get("was") == "surplus":
+            who = self.crowd.workers[event.worker or 0]
             self.surplus -= 1
-            self.crowd.workers[event.worker or 0].surplus -= 1
+            who.surplus -= 1
+            who.count_today(event.at, -1)
             self._may_ask(event.task or 0, event.worker or 0)
 
     def _may_ask(self, task: int, worker: int) -> None:
@@ -144,8 +159,25 @@ class Live:
             self.gold.pop(task, None)
         else:
             self.gold[task] = answer
+        if event.payload.get("drawn", CHOSEN) != CHOSEN or task in self.checks.done:
+            # It goes on like any other task: with fewer answers than the others it would be no sample of them.
+            self.checks.note(task, answer is not None)
+            if task in self.session.gold:
+                self.session.set_gold(task, None)
+            return
         self.session.set_gold(task, None if answer is None else self.kind.code(answer))
         self.touched.add(task)
+
+    def _check(self, event: Event) -> None:
+        self.checks.ask(event.payload["seed"], event.payload["tasks"])
+
+    def hides_gold(self, task: int) -> bool:
+        """Whether the task tests workers: its truth is known, and not because it was drawn to be checked."""
+        return task in self.gold and task not in self.checks.done
+
+    def drawn_how(self, task: int, stated: str = CHOSEN) -> str:
+        """How gold of this task was drawn, where it was not in the queue as it was stated."""
+        return CHECK if task in self.checks.queue else stated
 
     def _pause(self, event: Event) -> None:
         worker = event.worker or 0
@@ -178,10 +210,14 @@ class Live:
         grown = self.n_answers - self.refit_n
         if grown >= max(FIRST, GROWTH * self.refit_n):
             return True
+        # Checked tasks replace what was believed before: their statement is not kept waiting for answers.
+        if self.checks.changes != self.refit_checks and len(self.checks.done) >= FEWEST and self.n_answers >= FIRST:
+            return True
         return grown > 0 and 0 < self.config.refit_minutes * 60 <= now - self.refit_at and self.n_answers >= FIRST
 
     def _refit(self, event: Event) -> None:
         self.refit, self.refit_n, self.refit_at = event.id, self.n_answers, event.at
+        self.refit_checks = self.checks.changes
         self.touched = set()
 
     def _rebase(self, event: Event, settled: Settled | None) -> list[tuple[int, str]]:
@@ -190,4 +226,7 @@ class Live:
         self.settled, self.based = settled(event), event.payload["of"]
         if not self.config.sure:
             return []
-        return self.session.rebase(self.settled["posterior"], sorted(self.touched))
+        beside = side(self.settled)
+        return self.session.rebase(
+            self.settled["posterior"], sorted(self.touched), given=beside.get("given", ()), stated=stated_of(beside)
+        )

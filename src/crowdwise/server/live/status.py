@@ -8,6 +8,7 @@ from typing import Any
 import numpy as np
 
 from ...active.stopping import IN_WORDS, REASONS
+from .checks import CHOSEN, RANDOM
 from .settled import side
 from .state import Live
 
@@ -31,6 +32,10 @@ def status(live: Live, now: float) -> dict[str, Any]:
         "cost": {"spent": session.spent, "in_hand": max(session.in_hand, 0.0), "budget": live.config.budget}
         | forecast(live),
         "speed": speed(live, now),
+        "trust": known.get("trust"),
+        "need": known.get("need"),
+        "advice": known.get("advice"),
+        "checks": live.checks.progress if live.config.sure else None,
         "agreement": known.get("agreement"),
         "groups": known.get("groups", []),
         "settled": {"event": live.based, "answers": live.refit_n if live.based else 0},
@@ -80,6 +85,7 @@ def task_row(live: Live, code: int) -> dict[str, Any]:
         "state": _word(reason),
         "why": IN_WORDS[reason],
         "gold": live.gold.get(code),
+        "drawn": None if code not in live.gold else CHOSEN if live.hides_gold(code) else live.drawn_how(code, RANDOM),
         "live": None,
         "settled": None,
     }
@@ -87,7 +93,10 @@ def task_row(live: Live, code: int) -> dict[str, Any]:
         row["live"] = _believed(config.classes, board.believed[code])
         if live.settled is not None and code < len(live.settled["posterior"]):
             p = live.settled["posterior"][code]
-            row["settled"] = None if np.isnan(p).any() else _believed(config.classes, p)
+            if not np.isnan(p).any():
+                ships = live.settled.get("ships")
+                can_ship = None if ships is None else bool(ships[code])
+                row["settled"] = _believed(config.classes, p) | {"can_ship": can_ship}
     else:
         row["settled"] = side(live.settled).get("tasks", {}).get(live.crowd.tasks[code])
     return row

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from dataclasses import dataclass
 from typing import Any
 from urllib.parse import quote
@@ -15,10 +16,11 @@ from .frame import fragment, page
 from .task_view import view, words
 from .visitor import ACTING, Visitor, visitor
 
-router = APIRouter(include_in_schema=False)
+router = APIRouter(include_in_schema=False, route_class=forms.PageRoute)
 # Tasks that a browser may hold at once: the one shown and those that wait behind it.
 MOST_AHEAD = 4
-_LONGEST_KEY = 100
+# Idempotency keys as the API takes them, which are sent in a header.
+_KEY = re.compile(r"[\x21-\x7e]{1,100}")
 
 
 @router.get("/p/{project}/annotate")
@@ -83,7 +85,7 @@ async def ahead(request: Request, project: str, n: int = 2) -> Response:
 async def send(request: Request, project: str) -> Response:
     """One entry of the script's outbox: the same fields as the form's, as JSON."""
     forms.check(request, request.headers.get("x-form-token", ""))
-    body = await request.json()
+    body = await forms.read_json(request)
     try:
         fields = [(str(name), str(value)) for name, value in body.get("fields", [])]
         ms = None if body.get("client_ms") is None else int(body["client_ms"])
@@ -112,8 +114,8 @@ class Entry:
 
 async def _send(api: Api, me: Visitor, kind: str, entry: Entry) -> Any:
     """Hand an entry on to the API."""
-    if not 0 < len(entry.key) <= _LONGEST_KEY:
-        raise Refused(422, "The form has no key", "Reload the page and answer again.")
+    if not _KEY.fullmatch(entry.key):
+        raise Refused(400, "The form has no key", "Reload the page and answer again.")
     where, body = f"/projects/{me.project}", dict[str, Any](_named(me))
     body |= {"task": entry.task} if entry.task else {}
     if entry.act == "skip":
@@ -150,11 +152,12 @@ async def _page(
     return page(
         "annotate.html.j2", status, project=project, about=about, me=me, csrf=forms.form_token(request),
         stopped=found.get("stopped"), progress=found.get("progress") or {}, said=said, wrong=wrong,
-        undo_key=forms.new_key(), **_parts(about, task),
+        undo_key=forms.new_key(), **parts_of(about, task),
     )  # fmt: skip
 
 
-def _parts(about: Any, task: Any) -> dict[str, Any]:
+def parts_of(about: Any, task: Any) -> dict[str, Any]:
+    """What the template of a task reads."""
     shown = None if task is None else view(task)
     kind, classes = about["kind"], about["classes"]
     spelled = words(shown["text"]) if shown and kind == "spans" else []
@@ -172,7 +175,7 @@ def _keys(classes: list[str]) -> list[str]:
 
 
 def _as_markup(about: Any, task: Any) -> dict[str, Any]:
-    html = fragment("task.html.j2", **_parts(about, task))
+    html = fragment("task.html.j2", **parts_of(about, task))
     return {"id": str(task["id"]), "expires_at": task.get("expires_at"), "html": html}
 
 

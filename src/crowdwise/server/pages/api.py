@@ -9,7 +9,7 @@ from dataclasses import dataclass
 from typing import Any
 
 from fastapi import Request
-from httpx import ASGITransport, AsyncClient
+from httpx import ASGITransport, AsyncClient, InvalidURL
 
 from ..api.who import COOKIE
 
@@ -64,8 +64,13 @@ class Api:
         caller = self.request.client
         where = (caller.host, caller.port) if caller else ("127.0.0.1", 0)
         transport = ASGITransport(app=self.request.app, client=where, raise_app_exceptions=False)
-        async with AsyncClient(transport=transport, base_url=str(self.request.base_url)) as http:
-            found = await http.request(method, path, headers=headers, **what)
+        async with AsyncClient(transport=transport) as http:
+            try:
+                base = str(self.request.base_url).rstrip("/")
+                request = http.build_request(method, base + path, headers=headers, **what)
+            except (InvalidURL, ValueError) as error:  # a text that no header, address or JSON document can hold
+                raise Refused(400, "The request cannot be read", "It holds a character that cannot be used.") from error
+            found = await http.send(request)
         body = found.json() if "json" in found.headers.get("content-type", "") else {}
         if found.status_code >= 400:
             said = body if isinstance(body, dict) else {}

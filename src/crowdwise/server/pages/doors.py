@@ -17,7 +17,7 @@ from .api import Api, Refused
 from .frame import page, static
 from .visitor import visitor
 
-router = APIRouter(include_in_schema=False)
+router = APIRouter(include_in_schema=False, route_class=forms.PageRoute)
 _LONGEST_NAME = 80
 
 

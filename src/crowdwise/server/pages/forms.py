@@ -6,39 +6,138 @@ The form is the truth of an answer, with scripts and without: a script fills fie
 from __future__ import annotations
 
 import hmac
-import math
+import json
 import secrets
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Coroutine, Iterable
 from typing import Any
+from urllib.parse import urlsplit
 
-from fastapi import Request
+from fastapi import Request, Response
+from fastapi.routing import APIRoute
 
 from ..api.who import COOKIE
 from ..auth import csrf_of
+from ..problems import Problem
+from ..words import value_of
 from .api import NotOurForm, Refused
 
 Fields = list[tuple[str, str]]
-# For callers without a cookie (a server that asks for no tokens): every process makes its own.
-_NOBODYS = secrets.token_hex(32)
+# The cookie of a visitor who is not logged in: the token of their forms follows from it, so that each has their own.
+VISITOR, LONGEST = "crowdwise_visitor", 200
 
 
 def form_token(request: Request) -> str:
-    """What our forms carry: it follows from the cookie, which other sites can make a browser send but cannot read."""
-    return csrf_of(request.cookies.get(COOKIE, "") or _NOBODYS)
+    """What our forms carry: it follows from a cookie, which other sites can make a browser send but cannot read."""
+    return csrf_of(request.cookies.get(COOKIE, "") or _visitor(request))
+
+
+def _visitor(request: Request) -> str:
+    """The secret of a visitor without a token; a new one is set as a cookie with the response (`PageRoute`)."""
+    known = request.cookies.get(VISITOR, "")[:LONGEST]
+    if known:
+        return known
+    if not hasattr(request.state, "visitor"):
+        request.state.visitor = secrets.token_hex(32)
+    return str(request.state.visitor)
+
+
+class PageRoute(APIRoute):
+    """A route of a page: a visitor who got a new secret gets its cookie."""
+
+    def get_route_handler(self) -> Callable[[Request], Coroutine[Any, Any, Response]]:
+        """The handler of the framework, and the cookie."""
+        handler = super().get_route_handler()
+
+        async def handle(request: Request) -> Response:
+            response = await handler(request)
+            if hasattr(request.state, "visitor"):
+                secure = request.url.scheme == "https"
+                response.set_cookie(
+                    VISITOR, request.state.visitor, path="/", secure=secure, httponly=True, samesite="strict"
+                )
+            return response
+
+        return handle
 
 
 def check(request: Request, token: str) -> None:
     """Refuse a form that is not from our pages."""
-    if request.headers.get("sec-fetch-site", "same-origin") not in ("same-origin", "none"):
+    if not _from_here(request):
         raise NotOurForm(403, "This form came from another site", "Open the page itself and send it from there.")
     if not hmac.compare_digest(form_token(request).encode(), token.encode()):
         raise NotOurForm(403, "This form is out of date", "Go back, reload the page and send it again.")
 
 
+def _from_here(request: Request) -> bool:
+    """Whether the browser says that a page of ours sent the form. Browsers that do not say so by Sec-Fetch-Site name
+    the page's origin; the scheme is not compared, since a proxy may have brought TLS."""
+    site = request.headers.get("sec-fetch-site")
+    if site is not None:
+        return site in ("same-origin", "none")
+    origin = request.headers.get("origin")
+    if origin is None:
+        return True
+    try:
+        place = urlsplit(origin).netloc.lower()
+    except ValueError:
+        return False
+    ours = (request.headers.get("host", ""), urlsplit(request.app.state.public_url).netloc)
+    return bool(place) and place in (name.lower() for name in ours)
+
+
 async def read(request: Request) -> Fields:
-    """The fields of a plain form, in their order."""
-    form = await request.form()
-    return [(name, value) for name, value in form.multi_items() if isinstance(value, str)]
+    """The fields of a plain form, in their order; a Refused with 400 where they are not text."""
+    try:
+        form = await request.form()
+        fields = [(name, value) for name, value in form.multi_items() if isinstance(value, str)]
+        for name, value in fields:
+            (name + value).encode()  # the form may name an encoding that has halves of surrogate pairs
+    except (LookupError, UnicodeError):
+        raise _unreadable("It holds a character that is none, or an encoding that is not known.") from None
+    return fields
+
+
+async def read_json(request: Request) -> Any:
+    """The JSON of a script; a Refused with 400 where it is not JSON or holds what cannot be stored."""
+    return json_of(await request.body())
+
+
+def json_of(text: str | bytes) -> Any:
+    """A value that is written as JSON; a Refused with 400 where it is not JSON or holds what cannot be stored."""
+    try:
+        value = json.loads(text)
+    except (ValueError, RecursionError):
+        raise _unreadable("It is not JSON.") from None
+    return storable(value)
+
+
+def storable(value: Any) -> Any:
+    """A value of a form or a script. Numbers and JSON of all pages go through here, so that what cannot be stored
+    (half a surrogate pair, NaN, 1e400, thousands of digits, deep nesting) is a Refused with 400 before it is used."""
+    try:
+        return value_of(value, "the request")
+    except Problem as problem:
+        raise _unreadable(problem.detail) from None
+
+
+def number_of(text: str, what: str) -> float:
+    """A finite number that is written in a field; a Refused with 422 where it is none."""
+    try:
+        return float(storable(float(text)))
+    except (Refused, ValueError):
+        raise Refused(422, f"{what} is not a number", f"Got {text[:20]!r}.") from None
+
+
+def whole_of(text: str, what: str) -> int:
+    """A whole number that is written in a field; a Refused with 422 where it is none."""
+    try:
+        return int(storable(int(text)))
+    except (Refused, ValueError):
+        raise Refused(422, f"{what} is a whole number", f"Got {text[:20]!r}.") from None
+
+
+def _unreadable(detail: str) -> Refused:
+    return Refused(400, "The request cannot be read", detail)
 
 
 def one(fields: Fields, name: str, default: str = "") -> str:
@@ -69,18 +168,14 @@ def _choice(fields: Fields) -> str:
 
 
 def _number(fields: Fields) -> float:
-    said = _choice(fields).strip()
     try:
-        value = float(said)
-    except ValueError:
-        value = math.nan
-    if not math.isfinite(value):
-        raise Refused(422, "The answer is not a number", "Write digits, with a point before decimals: 3.5.")
-    return value
+        return number_of(_choice(fields).strip(), "The answer")
+    except Refused as refused:
+        raise Refused(refused.status, refused.title, "Write digits, with a point before decimals: 3.5.") from None
 
 
 def _ranking(fields: Fields) -> list[str]:
-    places = [_whole(place, "A place") for place in every(fields, "rank")]
+    places = [whole_of(place, "A place") for place in every(fields, "rank")]
     items = every(fields, "item")
     if len(places) != len(items) or sorted(places) != list(range(1, len(items) + 1)):
         raise Refused(422, "Each place is given once", f"Use every place from 1 to {len(items)} for one item.")
@@ -92,18 +187,11 @@ def _spans(fields: Fields) -> list[dict[str, Any]]:
     found = []
     for start, end, tag in rows:
         if start.strip() or end.strip():
-            first, last = _whole(start, "A start"), _whole(end, "An end")
+            first, last = whole_of(start, "A start"), whole_of(end, "An end")
             if not 0 <= first < last or not tag:
                 raise Refused(422, "A span needs a start, a later end and a tag", f"Got {first} to {last}.")
             found.append({"start": first, "end": last, "label": tag})
     return found
-
-
-def _whole(said: str, what: str) -> int:
-    try:
-        return int(said)
-    except ValueError:
-        raise Refused(422, f"{what} is a whole number", f"Got {said[:20]!r}.") from None
 
 
 _READERS: dict[str, Callable[[Fields], Any]] = {

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import asyncio
-import json
 from collections.abc import Awaitable, Callable
 from typing import Any
 from urllib.parse import quote
@@ -11,12 +10,13 @@ from urllib.parse import quote
 from fastapi import APIRouter, Request
 from fastapi.responses import JSONResponse, RedirectResponse, Response
 
+from ...scoring.trust import TO_CHECK
 from . import forms, lead_view
 from .api import Api, Refused
 from .frame import fragment, page
 from .visitor import visitor
 
-router = APIRouter(include_in_schema=False)
+router = APIRouter(include_in_schema=False, route_class=forms.PageRoute)
 CONTESTED = 12
 # What the page says after an act; the address carries the word, never a sentence.
 SAID = {
@@ -24,6 +24,7 @@ SAID = {
     "resume": "The worker gets tasks again.",
     "gold": "The gold answer is kept.",
     "settings": "The settings are changed.",
+    "check": "Random tasks are drawn and wait to be checked.",
 }
 
 
@@ -37,7 +38,7 @@ async def lead(request: Request, project: str, said: str = "", refresh: int = 0)
 async def live(request: Request, project: str) -> Response:
     """The parts that change, for the script."""
     parts = await _parts(Api.of(request), request, project)
-    body = {name: fragment(f"lead/{name}.html.j2", **parts) for name in ("counts", "workers", "contested")}
+    body = {name: fragment(f"lead/{name}.html.j2", **parts) for name in ("trust", "counts", "workers", "contested")}
     return JSONResponse(body, headers={"Cache-Control": "no-store"})
 
 
@@ -57,7 +58,7 @@ async def act(request: Request, project: str) -> Response:
             raise
         return await _page(request, project, status=no.status, wrong=no.detail or no.title)
     if name == "invite":
-        return await _page(request, project, invite=_whole(request, done))
+        return await _page(request, project, invite=done["url"])
     where = f"/p/{quote(project, safe='')}/lead?said={name}"
     return RedirectResponse(where, 303, headers={"Cache-Control": "no-store"})
 
@@ -70,7 +71,7 @@ async def _page(
     about = await api.get(f"/projects/{project}")
     parts = await _parts(api, request, project)
     return page(
-        "lead.html.j2", status, about=about, told=told, wrong=wrong, invite=invite, refresh=refresh,
+        "lead.html.j2", status, about=about, told=told, wrong=wrong, invite=invite, refresh=refresh, to_check=TO_CHECK,
         kinds=("csv", "jsonl", "parquet"), tables=("labels", "workers", "votes", "events"), **parts,
     )  # fmt: skip
 
@@ -85,6 +86,7 @@ async def _parts(api: Api, request: Request, project: str) -> dict[str, Any]:
         "project": project,
         "me": me,
         "admin": "admin" in me.scopes,
+        "checker": "check" in me.scopes,
         "csrf": forms.form_token(request),
         "now": lead_view.counts(status),
         "workers": lead_view.workers(workers["workers"]),
@@ -92,11 +94,6 @@ async def _parts(api: Api, request: Request, project: str) -> dict[str, Any]:
         "groups": status["groups"],
         "tasks": lead_view.contested(tasks["tasks"]),
     }
-
-
-def _whole(request: Request, done: Any) -> str:
-    """The invite with its whole address, ready to be sent."""
-    return f"{str(request.base_url).rstrip('/')}/join/{quote(done['code'], safe='')}"
 
 
 async def _pause(api: Api, project: str, fields: forms.Fields) -> Any:
@@ -112,34 +109,37 @@ async def _resume(api: Api, project: str, fields: forms.Fields) -> Any:
 
 async def _gold(api: Api, project: str, fields: forms.Fields) -> Any:
     about = await api.get(f"/projects/{project}")
-    said = forms.one(fields, "answer").strip()
+    text = forms.one(fields, "answer").strip()
     plain = about["kind"] in ("classes", "ordered", "comparisons", "same")
     try:
-        answer = said if plain else json.loads(said)
-    except json.JSONDecodeError:
-        raise Refused(422, "Gold of this kind is written as JSON", 'For example 3.5 or ["a", "b"].') from None
+        answer = text if plain else forms.json_of(text)
+    except Refused as no:
+        raise Refused(no.status, "Gold of this kind is written as JSON", 'For example 3.5 or ["a", "b"].') from None
     return await api.post(f"/projects/{project}/gold", {"task": forms.one(fields, "task").strip(), "answer": answer})
+
+
+async def _check(api: Api, project: str, fields: forms.Fields) -> Any:
+    n = forms.whole_of(forms.one(fields, "n", str(TO_CHECK)), "The number of tasks")
+    return await api.post(f"/projects/{project}/checks", {"n": n})
 
 
 async def _settings(api: Api, project: str, fields: forms.Fields) -> Any:
     changed: dict[str, Any] = {}
-    readers: dict[str, Callable[[str], Any]] = {"target": lambda said: float(said) / 100, "cap": int, "budget": float}
-    for name, said in fields:
-        try:
-            if name in readers:  # an empty field takes a cap or a budget away
-                changed[name] = readers[name](said) if said.strip() else None
-        except ValueError:
-            raise Refused(422, f"{name.capitalize()} is not a number", f"Got {said[:20]!r}.") from None
+    readers: dict[str, Callable[[str, str], float]] = {
+        "target": lambda text, what: forms.number_of(text, what) / 100,
+        "cap": forms.whole_of,
+        "budget": forms.number_of,
+    }
+    for name, text in fields:
+        if name in readers:  # an empty field takes a cap or a budget away
+            changed[name] = readers[name](text, name.capitalize()) if text.strip() else None
     if forms.one(fields, "paused"):
         changed["paused"] = forms.one(fields, "paused") == "yes"
     return await api.patch(f"/projects/{project}", changed)
 
 
 async def _invite(api: Api, project: str, fields: forms.Fields) -> Any:
-    try:
-        lasts = int(forms.one(fields, "expires_in", "86400"))
-    except ValueError:
-        raise Refused(422, "An invite lasts some seconds", "Choose one of the times.") from None
+    lasts = forms.whole_of(forms.one(fields, "expires_in", "86400"), "The time of an invite in seconds")
     return await api.post(f"/projects/{project}/invites", {"uses": 1, "expires_in": lasts})
 
 
@@ -147,6 +147,7 @@ _ACTS: dict[str, Callable[[Api, str, forms.Fields], Awaitable[Any]]] = {
     "pause": _pause,
     "resume": _resume,
     "gold": _gold,
+    "check": _check,
     "settings": _settings,
     "invite": _invite,
 }

@@ -8,6 +8,7 @@ from collections.abc import Mapping, Sequence
 from typing import Any
 
 from ...report import text
+from ..live.state import FIRST
 from .task_view import plain, view
 
 # A page of people, not of a warehouse: the rest is in the exports.
@@ -15,9 +16,9 @@ MOST_WORKERS = 200
 
 
 def counts(status: Mapping[str, Any]) -> dict[str, Any]:
-    """Tiles, the bar of open, sure and capped tasks, and what else there is in one line each."""
+    """What the last fit states, the bar of open, sure and capped tasks, and what else there is in one line each."""
     tasks, cost, speed = status["tasks"], status["cost"], status["speed"]
-    accuracy = status["expected_accuracy"] or {}
+    need = status["need"] or {}
     total, is_open = tasks["all"], tasks["open"]
     sure, capped, gold = tasks["sure"], tasks["capped"], tasks.get("gold", 0)
     to_come, hour = cost["answers_to_come"], speed["last_hour"]
@@ -28,13 +29,30 @@ def counts(status: Mapping[str, Any]) -> dict[str, Any]:
         ],
         "labels": status["answers"]["counted"], "surplus": status["answers"]["surplus"],
         "skips": status["answers"]["skips"], "in_hand": status["in_hand"],
-        "accuracy": accuracy.get("mean"), "low": accuracy.get("low"), "high": accuracy.get("high"),
+        "trust": stated(status["trust"]), "more": need.get("vote", 0), "expert": need.get("expert", 0),
+        "notes": notes(status), "checks": status["checks"], "fitted": status["settled"]["answers"], "first": FIRST,
         "spent": money(cost["spent"]), "budget": money(cost["budget"]), "limit": cost["budget"],
         "forecast": money(cost["cost_to_come"]), "to_come": to_come,
         "eta": hours(to_come / pace(speed["by_minute"])) if hour and to_come else "", "per_hour": hour,
         "agreement": status["agreement"], "paused": status["project"]["paused"], "stopped": status["stopped"],
         "target": status["target"], "cap": status["cap"],
     }  # fmt: skip
+
+
+def stated(level: Mapping[str, Any] | None) -> dict[str, Any] | None:
+    """The statement of the last fit, its sentence with a capital."""
+    return None if level is None else {**level, "sentence": capital(level["sentence"])}
+
+
+def notes(status: Mapping[str, Any]) -> list[str]:
+    """What else the fit found, and the forecast of more votes."""
+    lines = [*(status["trust"] or {}).get("notes", ()), *(status["advice"] or ())]
+    return [f"{capital(line)}." for line in lines]
+
+
+def capital(line: str) -> str:
+    """With a capital at its beginning."""
+    return line[:1].upper() + line[1:]
 
 
 def workers(rows: Sequence[Mapping[str, Any]]) -> list[dict[str, Any]]:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import logging
 import zlib
 from pathlib import Path
 from typing import Any
@@ -15,6 +16,9 @@ MIGRATIONS = Path(__file__).parents[1] / "migrations"
 # The step of the tables that this version works with; Alembic is not asked where the database is there already.
 HEAD = "0001"
 BUSY_MS = 5_000
+# Settings of PostgreSQL without which a commit that came back is not on the disk.
+DURABLE = ("synchronous_commit", "fsync", "full_page_writes")
+LOG = logging.getLogger("crowdwise.server")
 # Pages that each connection keeps (kB), and pages that the write-ahead log gathers before they go to their places.
 PRAGMAS = ("cache_size=-16384", "wal_autocheckpoint=8192")
 
@@ -96,6 +100,7 @@ class Database:
     def check(self) -> None:
         """Refuse a broken database before anything is written to it."""
         if not self.sqlite:
+            self._say_weak_settings()
             return
         try:
             with self.reader.connect() as connection:
@@ -104,6 +109,14 @@ class Database:
             raise DataError(f"the database cannot be read: {reason(error)}; restore a backup") from error
         if found != "ok":
             raise DataError(f"the database is damaged ({found}); restore a backup")
+
+    def _say_weak_settings(self) -> None:
+        """Say in one line where PostgreSQL acknowledges a commit that a crash may lose."""
+        with self.reader.connect() as connection:
+            values = {name: str(connection.exec_driver_sql(f"SHOW {name}").scalar()) for name in DURABLE}
+        weak = [f"{name} = {value}" for name, value in values.items() if value == "off"]
+        if weak:
+            LOG.warning("PostgreSQL has %s: an answer that was acknowledged may be lost in a crash", ", ".join(weak))
 
 
 def reason(error: BaseException) -> str:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import hashlib
 import json
 from collections.abc import Iterator
 from dataclasses import dataclass, field
@@ -15,6 +16,8 @@ from . import tables as t
 
 # Rows read at once.
 PAGE = 5_000
+# Events of which a snapshot has a hash: the last ones before it.
+HASHED = 10_000
 COLUMNS = tuple(column.name for column in t.event.columns)
 # What most answers are: one of a few classes, and nothing else is known of them.
 _PLAIN = {"answer", "status", "stopped"}
@@ -48,7 +51,11 @@ class Event:
     @classmethod
     def of(cls, row: Any) -> Event:
         """From the table."""
-        return cls(row.id, row.kind, row.received_at, row.task, row.worker, json.loads(row.payload), row.client_ms,
+        try:
+            payload = json.loads(row.payload)
+        except (TypeError, ValueError) as error:
+            raise ValueError(f"the payload of event {row.id} is not JSON ({error})") from error
+        return cls(row.id, row.kind, row.received_at, row.task, row.worker, payload, row.client_ms,
                    row.lease, row.idempotency_key, row.body, row.supersedes)  # fmt: skip
 
 
@@ -75,6 +82,25 @@ def events(connection: sa.Connection, project: str, after: int = 0, until: int |
         if len(rows) < PAGE:
             return
         after = rows[-1].id
+
+
+def digest(connection: sa.Connection, project: str, last: int) -> str | None:
+    """A hash of the log up to one event, to compare with the same hash of another day; None where events are missing.
+
+    All events are counted, which finds any that is missing. Only the last HASHED rows are read and hashed, which finds
+    changed or broken ones. At a million events a count takes 0.06 s, the hash of all rows 2.5 s: more than the whole
+    start. The hash of HASHED rows takes as long as the count. A hash that is continued from event to event would be
+    cheap to keep, but a start that compares it would have to read all rows as well.
+    """
+    until = (t.event.c.project == project, t.event.c.id <= last)
+    count = sa.select(sa.func.count()).select_from(t.event).where(*until, t.event.c.id > 0)
+    if connection.execute(count).scalar() != last:
+        return None
+    rows = connection.execute(sa.select(t.event).where(*until, t.event.c.id > last - HASHED).order_by(t.event.c.id))
+    found = hashlib.sha256()
+    for row in rows:
+        found.update(ascii(tuple(row)).encode())
+    return found.hexdigest()
 
 
 def head(connection: sa.Connection, project: str) -> int:

@@ -1,0 +1,47 @@
+"""Routes of the check queue: random tasks that somebody who knows labels, to measure how many labels are right."""
+
+from __future__ import annotations
+
+from typing import Annotated
+
+from fastapi import APIRouter, Depends, Query, Response
+
+from ..acts import check as acts
+from ..auth import Principal
+from . import forms
+from .annotate import Here
+from .lead import Admin, Reader
+from .shape import ERRORS, as_json
+from .who import needs
+
+router = APIRouter(prefix="/projects/{p}/checks", tags=["check"], responses=ERRORS)
+Checker = Annotated[Principal, Depends(needs("check"))]
+
+
+@router.get("")
+async def progress(_: Reader, here: Here) -> Response:
+    """How many tasks were asked to be checked, and how many are."""
+    return as_json(await here.desk.ask(lambda shift: shift.live.checks.progress, write=False))
+
+
+@router.post("", status_code=201)
+async def ask(form: forms.ChecksIn, by: Admin, here: Here) -> Response:
+    """Put random labelled tasks into the queue; the seed stands in the log."""
+    return as_json(await here.desk.ask(lambda shift: acts.ask(shift, form.n, by.token)), 201)
+
+
+@router.get("/next")
+async def next_(
+    _: Checker,
+    here: Here,
+    n: Annotated[int, Query(ge=1, le=200)] = 1,
+    after: Annotated[int, Query(ge=0, le=10**6, description="So many are passed over for now.")] = 0,
+) -> Response:
+    """The next tasks of the queue with what they show; neither what others answered nor what is believed."""
+    return as_json(await here.desk.ask(lambda shift: acts.waiting(shift, n, after)))
+
+
+@router.post("/labels")
+async def labels(form: forms.CheckIn, by: Checker, here: Here) -> Response:
+    """The true answer to a task of the queue; it becomes gold, not a vote. Null takes it back."""
+    return as_json(await here.desk.ask(lambda shift: acts.answer(shift, form.task, form.answer, by.token)))
