@@ -35,7 +35,7 @@ def mutate(name: str, content: bytes, draw: Random) -> bytes:
             continue
         try:
             content = change(content, draw)
-        except Exception:  # what is spoilt already cannot be spoilt by what it was
+        except (Exception, pl.exceptions.PanicException):  # a damaged file need not be readable as what it was
             content = _bytes(content, draw)
     return content
 

@@ -52,7 +52,7 @@ def one(name: str, seed: int, keep: float = KEEP, share: float = SHARE) -> dict[
     rng = np.random.default_rng([seed, 5])
     mask = rng.random(len(votes)) < keep
     kept, held = votes.take(np.flatnonzero(mask)), rng.permutation(np.flatnonzero(~mask))
-    fit = cw.Committee().fit(kept)
+    fit = cw.Adaptive().fit(kept)
     before = right(fit, truth)
     left = np.bincount(votes.task[held], minlength=votes.n_tasks)
     budget = int(share * len(votes))
@@ -69,7 +69,7 @@ def one(name: str, seed: int, keep: float = KEEP, share: float = SHARE) -> dict[
     out = {"before": before, "promised": promised / max(len(asked), 1) * 100}
     for way, chosen in ways.items():
         more = votes.take(np.sort(np.concatenate([np.flatnonzero(mask), chosen])))
-        out[way] = (right(cw.Committee().fit(more), truth) - before) / max(len(chosen), 1) * 100
+        out[way] = (right(cw.Adaptive().fit(more), truth) - before) / max(len(chosen), 1) * 100
         out[f"{way} votes"] = len(chosen)
     return out
 

@@ -39,7 +39,7 @@ def one(name: str, seed: int) -> np.ndarray:
     kept, held = votes.take(np.flatnonzero(mask)), rng.permutation(np.flatnonzero(~mask))
     left = np.bincount(votes.task[held], minlength=votes.n_tasks)
     known = np.flatnonzero((truth >= 0) & (left >= MORE))
-    fit = cw.Committee().fit(kept)
+    fit = cw.Adaptive().fit(kept)
     before, had = hits(fit, truth)[known], kept.labels_per_task.astype(float)
     promised = gains(kept, fit, needs(kept, fit))
     theta, top = confusions(kept, fit), np.argsort(-fit.posterior, axis=1, kind="stable")[:, :2]
@@ -48,7 +48,7 @@ def one(name: str, seed: int) -> np.ndarray:
     came = []
     for m in range(1, MORE + 1):
         rows = np.concatenate([np.flatnonzero(mask), drawn(np.full(votes.n_tasks, m), votes, held)])
-        came.append(hits(cw.Committee().fit(votes.take(np.sort(rows))), truth)[known] - before)
+        came.append(hits(cw.Adaptive().fit(votes.take(np.sort(rows))), truth)[known] - before)
     return np.column_stack([had[known], promised[known, :MORE], np.array(came).T, alone[known, :MORE]])
 
 

@@ -15,12 +15,15 @@ from crowdwise.active import Settings, Stopping, simulate
 from .. import ROOT
 
 RUNS, TASKS, WORKERS, CLASSES, SPAMMERS, TARGET = 20, 400, 60, 4, 9, 0.95
-# (name, policy, whether workers are chosen, floor below which they are asked no more, tasks of one worker at most)
+# (name, policy, whether workers are chosen, floor below which they are asked no more, tasks of one worker at most,
+# whether the default is fitted every 40 labels and, if so, on how many random tasks its confidence is calibrated)
 WAYS = (
-    ("uncertainty, workers come at random", "uncertainty", False, 0.0, None),
-    ("information, workers come at random", "information", False, 0.0, None),
-    ("information, workers come at random, floor .4", "information", False, 0.4, None),
-    ("information, workers are chosen, at most 160 tasks each", "information", True, 0.0, 160),
+    ("uncertainty, workers come at random", "uncertainty", False, 0.0, None, None),
+    ("information, workers come at random", "information", False, 0.0, None, None),
+    ("information, workers come at random, floor .4", "information", False, 0.4, None, None),
+    ("information, workers are chosen, at most 160 tasks each", "information", True, 0.0, 160, None),
+    ("information, workers come at random, whole fits", "information", False, 0.0, None, 0),
+    ("information, workers come at random, whole fits, 60 tasks checked", "information", False, 0.0, None, 60),
 )
 STORE = ROOT / "build" / "active-saving.json"
 FIXED = Stopping(target=1.0, fewest=10**9, cap=40)
@@ -42,10 +45,10 @@ def one(seed: int) -> dict[str, dict[str, float]]:
     truth, table = planted(seed)
     fixed = simulate(truth, table, "round_robin", stop=FIXED, until=TARGET, seed=seed).needed(TARGET)
     out = {"fixed overlap": {"labels": fixed, "share": 1.0}}
-    for name, policy, choose, floor, load in WAYS:
+    for name, policy, choose, floor, load, checks in WAYS:
         settings = Settings(floor=floor, load=load)
         trial = simulate(truth, table, policy, choose=choose, stop=Stopping(target=TARGET, cap=40),
-                         settings=settings, seed=seed)  # fmt: skip
+                         settings=settings, fits=checks is not None, checks=checks or 0, seed=seed)  # fmt: skip
         sure, right = trial.sure_and_right
         labels = trial.needed(TARGET)
         out[name] = {"labels": labels, "share": labels / fixed, "all": float(trial.queries[-1]), "sure": sure,

@@ -1,10 +1,11 @@
-"""The default on crowds that its confidence was not learnt on: families of sets left out, whole and thinned.
+"""The committee on crowds that its confidence was not learnt on: families of sets left out, whole and thinned.
 
     python -m benchmarks.quality.confidence [--write]
 
-Learns the committee's table of confidence (crowdwise/aggregate/confidence.py) on all families of sets but one and
-scores it on the one left out, for every family; prints and writes docs/benchmarks/default.md. With --write the table
-learnt on all sets goes into the package, with the spread of the misses on sets left out.
+Learns the committee's table of confidence (crowdwise/aggregate/ensemble/confidence.py) on all families of sets but one
+and scores it on the one left out, for every family; prints and writes docs/benchmarks/committee.md. With --write the
+table learnt on all sets goes into the package, with the spread of the misses on sets left out. The tables without one
+family are kept: benchmarks/quality/default.py scores the default with them.
 """
 
 from __future__ import annotations
@@ -23,12 +24,12 @@ from crowdwise.scoring.evaluate import expected_calibration_error
 from .. import DOCS, ROOT
 from ..markdown import figures, table
 from ..speed import machine
-from . import halves
+from . import cells, halves
 from .pools import YOUNG, Pool, pools
 from .score import score
 from .uneven import uneven
 
-PAGE = DOCS / "default.md"
+PAGE = DOCS / "committee.md"
 SHIPPED = ROOT / "src" / "crowdwise" / "aggregate" / "ensemble" / "confidence.json"
 COMMAND = "python -m benchmarks.quality.confidence"
 # Tasks of a version that the table is learnt on, at most; labels called safe; share that the interval should hold.
@@ -44,7 +45,7 @@ ENOUGH = 20
 
 @dataclass(frozen=True)
 class Row:
-    """How the default did on one version of one set, under a table learnt without its family."""
+    """Scores of the committee on one version of one set, under a table learnt without its family."""
 
     set: str
     version: str
@@ -117,15 +118,27 @@ def left_out(some: list[Pool]) -> tuple[list[Row], dict[str, tuple[float, float]
     """Every version under a table learnt without its family, and the interval of each whole set's accuracy."""
     rows: list[Row] = []
     of = {p.set: p.family for p in some}
-    for name in sorted(set(of.values())):
-        found = learn([p for p in some if p.family != name])
-        rows += [judge(p, found) for p in some if p.family == name]
+    for name, learnt in tables_without(some).items():
+        rows += [judge(p, learnt) for p in some if p.family == name]
     held = {}
     for row in rows:
         if row.version == "whole":
             others = [abs(r.miss) for r in rows if r.version == "whole" and of[r.set] != of[row.set]]
             held[row.set] = Table(1, 0, 0, spread(others)).expected(row.claimed)[1:]
     return rows, held
+
+
+def tables_without(some: list[Pool]) -> dict[str, Table]:
+    """family -> the table learnt on all other families; kept until the committee's source or the sets change."""
+    names = sorted({p.family for p in some})
+    key = {"version": cells.version("committee"), "pools": [f"{p.set}, {p.version}" for p in some]}
+    kept = cells.cell("tables", key, lambda: {"tables": {n: vars(_learn_without(some, n)) for n in names}})["tables"]
+    return {name: Table(**numbers) for name, numbers in kept.items()}
+
+
+def _learn_without(some: list[Pool], name: str) -> Table:
+    print("table without", name, flush=True)
+    return learn([p for p in some if p.family != name])
 
 
 def spread(misses: list[float]) -> float:
@@ -145,7 +158,7 @@ def main() -> None:
     text = page(rows, held, found)
     print(text)
     PAGE.write_text(text, encoding="utf-8")
-    halves.write({r.set: (r.accuracy, r.log_loss) for r in whole})
+    halves.write("committee", {r.set: (r.accuracy, r.log_loss) for r in whole})
     if args.write:
         about = {"made_by": f"{COMMAND} --write", "sets": len(whole), "table": vars(found)}
         SHIPPED.write_text(json.dumps(about, indent=2) + "\n", encoding="utf-8")
@@ -157,14 +170,14 @@ def page(rows: list[Row], held: dict[str, tuple[float, float]], found: Table) ->
     three = [r for r in rows if r.version.startswith("3 labels")]
     return "\n\n".join(
         [
-            "# The default on crowds that it has not seen",
+            "# The committee on crowds that it has not seen",
             f"Written by `{COMMAND}`; do not edit by hand.",
             table(["", "measured on"], [list(fact) for fact in machine.own_facts()]),
             WORDS.format(n=len(whole), families=len({cw.datasets.family(r.set) for r in whole})),
             table(["what", "bar", "measured", "verdict"], bars(whole, three, held)),
             "## Sets seen early and late",
             halves.WORDS,
-            halves.beside({r.set: (r.accuracy, r.log_loss) for r in whole}, halves.fits()),
+            halves.beside({"committee": {r.set: (r.accuracy, r.log_loss) for r in whole}}, halves.fits()),
             "## Uneven classes, planted",
             uneven(),
             "## The table",
@@ -173,7 +186,7 @@ def page(rows: list[Row], held: dict[str, tuple[float, float]], found: Table) ->
             lone([r for r in rows if r.version.startswith("about")]),
             "## Set by set",
             figures(
-                ["set", "tasks", "vote", "default", "log-loss", "claimed", "claimed - true", "90 % interval"],
+                ["set", "tasks", "vote", "committee", "log-loss", "claimed", "claimed - true", "90 % interval"],
                 [
                     [r.set, f"{r.n:,}", f"{r.vote:.3f}", f"{r.accuracy:.3f}", f"{r.log_loss:.3f}", f"{r.claimed:.3f}",
                      f"{r.claimed - r.accuracy:+.3f}", "{:.2f} to {:.2f}".format(*held[r.set])]

@@ -1,6 +1,8 @@
-"""The default with families left out, beside the vote and the best single models: on sets seen early and late."""
+"""Averages of methods with families left out, beside the vote and single models: on sets seen early and late."""
 
 from __future__ import annotations
+
+from pathlib import Path
 
 import numpy as np
 import polars as pl
@@ -14,35 +16,41 @@ from . import ours
 BESIDE = ("majority_vote", "hierarchical", "mace")
 # method, set: accuracy and log-loss
 Scores = dict[str, dict[str, tuple[float, float]]]
-ROWS = DOCS / "default.parquet"
 WORDS = f"""Mean accuracy / log-loss. Every method was written with the first {len(cw.datasets.FIRST)} sets in view; the
-others came later, and only the default's members and confidence were settled with them too. Here the default has the
-confidence that was learnt without each set's family; the others have their own (one fit, seed 0)."""
+others came later, and only the committee's members and confidence and the default's constants were settled with them
+too. Here both have the confidence that was learnt without each set's family; the others have their own (one fit, seed
+0)."""
 
 
-def write(own: dict[str, tuple[float, float]]) -> None:
-    """Keep the default's accuracy and log-loss with families left out, for the page of all methods."""
+def rows_of(stem: str) -> Path:
+    """Where the scores of a page are kept: `default` or `committee`."""
+    return DOCS / f"{stem}.parquet"
+
+
+def write(stem: str, own: dict[str, tuple[float, float]]) -> None:
+    """Keep accuracy and log-loss with families left out, for the page of all methods."""
     rows = [{"set": name, "accuracy": scores[0], "log_loss": scores[1]} for name, scores in own.items()]
-    pl.DataFrame(rows).write_parquet(ROWS)
+    pl.DataFrame(rows).write_parquet(rows_of(stem))
 
 
-def read() -> dict[str, tuple[float, float]]:
+def read(stem: str) -> dict[str, tuple[float, float]]:
     """What `write` kept."""
-    return {name: (accuracy, loss) for name, accuracy, loss in pl.read_parquet(ROWS).iter_rows()}
+    return {name: (accuracy, loss) for name, accuracy, loss in pl.read_parquet(rows_of(stem)).iter_rows()}
 
 
 def fits() -> Scores:
     """The others' scores, from their cells."""
-    found = {m: {name: ours.one(m, name, 0, fresh=False) for name in cw.datasets.INDEPENDENT} for m in BESIDE}
-    return {m: {name: (c["accuracy"], c["log_loss"]) for name, c in cells.items()} for m, cells in found.items()}
+    rows = {m: {name: ours.one(m, name, 0, fresh=False) for name in cw.datasets.INDEPENDENT} for m in BESIDE}
+    return {m: {name: (c["accuracy"], c["log_loss"]) for name, c in cells.items()} for m, cells in rows.items()}
 
 
-def beside(own: dict[str, tuple[float, float]], others: Scores) -> str:
+def beside(own: Scores, others: Scores) -> str:
     """Means over the first sets, the later ones, and all."""
-    first = [name for name in own if name in cw.datasets.FIRST]
-    parts = {"the first": first, "the other": [name for name in own if name not in first], "all": list(own)}
+    names = list(next(iter(own.values())))
+    first = [name for name in names if name in cw.datasets.FIRST]
+    parts = {"the first": first, "the other": [name for name in names if name not in first], "all": names}
     lines = []
-    for method, found in {"committee, the default": own, **others}.items():
-        means = (np.mean([found[name] for name in names], axis=0) for names in parts.values())
+    for method, scores in {**own, **others}.items():
+        means = (np.mean([scores[name] for name in some], axis=0) for some in parts.values())
         lines.append([method, *("{:.3f} / {:.3f}".format(*mean) for mean in means)])
-    return figures(["method", *(f"{head} {len(names)}" for head, names in parts.items())], lines)
+    return figures(["method", *(f"{head} {len(some)}" for head, some in parts.items())], lines)

@@ -1,4 +1,4 @@
-"""Uneven planted classes: one-coin workers, few labels a task; the default against the vote and hierarchical."""
+"""Uneven planted classes: one-coin workers, few labels a task; the committee against the vote and hierarchical."""
 
 from __future__ import annotations
 
@@ -37,7 +37,7 @@ def uneven() -> str:
             rows.append(
                 [f"{prior[0]:.0%} : {prior[1]:.0%}, {labels} labels", *(f"{v:.3f}" for v in means.values()), verdict]
             )
-    head = ["classes", "vote", "hierarchical", "default", "default at least the best less .005"]
+    head = ["classes", "vote", "hierarchical", "committee", "committee at least the best less .005"]
     return f"1,000 tasks, 40 workers, accuracies .55 to .95, mean of {SEEDS} seeds.\n\n" + figures(head, rows)
 
 

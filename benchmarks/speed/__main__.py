@@ -12,6 +12,7 @@ from .. import DOCS
 from . import machine
 from .cli import cli
 from .crowdlab import crowdlab
+from .default import default
 from .em import em, squarem
 from .memory import memory
 from .methods import methods
@@ -33,6 +34,7 @@ SECTIONS = {
     "crowdlab": crowdlab,
     "methods": methods,
     "million": million,
+    "default": default,
 }
 PAGE = DOCS / "speed.md"
 

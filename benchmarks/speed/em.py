@@ -46,6 +46,13 @@ def em(plan: Plan) -> Section:
                 *("-" if value is None else f"{value:.{digits}f}" for value, digits in ratios),
             ]
         )
+        once = child.run("ours:whole", threads=1, path=plan.crowd(size), passes=10, repeats=5)
+        section.notes.append(
+            f"{size}: a fit of ten passes takes {ms(once['fit'])} ms, its passes {ms(once['passes'])} ms; the workers' "
+            f"skills take {ms(once['skills'])} ms more, once they are asked for"
+        )
+        over = ratio(once["fit"], once["passes"])
+        section.bars.append(at_most(f"{size}: a fit of ten passes against its passes", 1.7, over, judged=plan.judged))
         section.bars.append(at_least(f"{size}: faster than crowd-kit", bar, faster, judged=plan.judged))
         if floor is not None:
             section.bars.append(at_most(f"{size}: against the bare loop", floor, slower, judged=plan.judged))

@@ -1,7 +1,7 @@
 """python -m benchmarks.workers: are flags and intervals right? Writes docs/benchmarks/workers.md.
 
-The sections on false alarms are those of `python -m benchmarks.workers.false_alarms` and
-`python -m benchmarks.workers.number_false_alarms`, and are kept.
+The sections of `python -m benchmarks.workers.guessers`, `python -m benchmarks.workers.false_alarms` and
+`python -m benchmarks.workers.number_false_alarms` are kept.
 """
 
 from __future__ import annotations
@@ -19,9 +19,10 @@ import crowdwise as cw
 from crowdwise.workers.agreement import krippendorff_alpha
 
 from .. import DOCS
-from ..markdown import section, table
+from ..markdown import section, table, write_section
 from . import coverage, flags
 from .false_alarms import SECTION
+from .guessers import SECTION as GUESSERS
 from .number_false_alarms import SECTION as NUMBERS
 
 METHOD = "hierarchical"
@@ -98,10 +99,24 @@ def variant_rows() -> list[list[str]]:
     return rows
 
 
+SPAMMERS = "spammers"
+ABOUT_SPAMMERS = """50 workers with 30 to 200 labels each on 600 tasks: 33 honest ones of accuracy .65 to .95, two
+experts on the rarest class (one mixes up all other classes, one calls them all by the commonest name), and five
+spammers of each sort: guessing evenly, guessing by the class prior, always one class. AUC of the log odds spammer :
+honest; the ceiling is the same score with the true labels in place of what the others say. Caught and honest workers
+flagged are for `constant` and `random` together, experts being honest."""
+
+
+def spammer_section(seeds: int, output: Path) -> None:
+    """The section on spammers alone."""
+    rows = table(["crowd", "AUC", "ceiling", "caught", "honest flagged"], spammer_rows(seeds))
+    text = f"{ABOUT_SPAMMERS} {seeds} seeds.\n\n{rows}"
+    write_section(output, SPAMMERS, "Spammers", "python -m benchmarks.workers --only spammers", text)
+
+
 def page(
     seeds: int,
     crowds: int,
-    spammers: list[list[str]],
     rings: list[list[str]],
     covered: list[list[str]],
     removed: list[list[str]],
@@ -112,15 +127,6 @@ def page(
 `python -m benchmarks.workers` ({date.today()}, crowdwise {cw.__version__}, numpy {np.__version__}, Python
 {platform.python_version()}). Method: `{METHOD}`, its defaults, {seeds} seeds ({ring_seeds(seeds)} for the
 rings), {crowds} crowds for the coverage. The flags' constants were settled on crowds of these kinds with other seeds.
-
-## Spammers
-50 workers with 30 to 200 labels each on 600 tasks: 33 honest ones of accuracy .65 to .95, two experts on the rarest
-class (one mixes up all other classes, one calls them all by the commonest name), and five spammers of each sort:
-guessing evenly, guessing by the class prior, always one class. AUC of the log odds spammer : honest; the ceiling is the
-same score with the true labels in place of what the others say. Caught and honest workers flagged are for `constant`
-and `random` together, experts being honest.
-
-{table(["crowd", "AUC", "ceiling", "caught", "honest flagged"], spammers)}
 
 ## Colluders and copiers
 5,000 tasks, 60 workers, three classes, honest workers of accuracy .6 to .9. Colluders give the ring's wrong answer with
@@ -161,15 +167,18 @@ Krippendorff's alpha of 1,000,000 labels, ten classes: {seconds:.2f} CPU seconds
 def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("-o", "--output", type=Path, default=DOCS / "workers.md")
+    parser.add_argument("--only", choices=[SPAMMERS], help="renew this section and leave the rest as it is")
     parser.add_argument("--quick", action="store_true", help="two seeds and twenty crowds")
     options = parser.parse_args()
     warnings.simplefilter("ignore", cw.CrowdwiseWarning)
     seeds, crowds = (2, 20) if options.quick else (20, 500)
-    kept = "\n".join(filter(None, (section(options.output, name) for name in (SECTION, NUMBERS))))
+    if options.only:
+        spammer_section(seeds, options.output)
+        return
+    kept = "\n".join(filter(None, (section(options.output, name) for name in (SPAMMERS, GUESSERS, SECTION, NUMBERS))))
     text = page(
         seeds,
         crowds,
-        spammer_rows(seeds),
         ring_rows(ring_seeds(seeds)),
         coverage_rows(range(crowds)),
         removal_rows(),
@@ -177,6 +186,7 @@ def main() -> None:
         alpha_seconds(),
     )
     options.output.write_text(text + ("\n" + kept if kept else ""), encoding="utf-8")
+    spammer_section(seeds, options.output)
     print(f"written to {options.output.name}")
 
 

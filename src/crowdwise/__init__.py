@@ -42,13 +42,17 @@ _HOMES = {
     "read_truth": "io.read",
     "Reading": "io.reading",
     "method": "aggregate.registry",
+    "default_method": "aggregate.registry",
     "methods": "aggregate.registry",
     "evaluate": "scoring.evaluate",
     "compare": "scoring.compare",
     "Comparison": "scoring.compare",
     "oracle": "scoring.oracle",
+    "independence": "aggregate.ensemble.verdict",
+    "Independence": "aggregate.ensemble.verdict",
     "crowdlab": "aggregate.ensemble.crowdlab",
     "calibrate": "scoring.calibrate",
+    "fit": "aggregate.fitting",
     "estimate": "guarantee.estimate",
     "difference": "guarantee.difference",
     "accept": "guarantee.accept",
@@ -98,9 +102,12 @@ if TYPE_CHECKING:
     from .aggregate.dependence.group_aware import GroupAware
     from .aggregate.difficulty.glad import GLAD
     from .aggregate.difficulty.minimax_entropy import MinimaxEntropy
+    from .aggregate.ensemble.adaptive import Adaptive
     from .aggregate.ensemble.auto import Auto
     from .aggregate.ensemble.committee import Committee
     from .aggregate.ensemble.crowdlab import crowdlab
+    from .aggregate.ensemble.verdict import Independence, independence
+    from .aggregate.fitting import fit
     from .aggregate.graphs.graph_field import GraphField
     from .aggregate.graphs.links import neighbour_links
     from .aggregate.judges.family_vote import FamilyVote
@@ -145,7 +152,7 @@ if TYPE_CHECKING:
     from .aggregate.rankings.mallows import Mallows
     from .aggregate.rankings.plackett_luce import PlackettLuce
     from .aggregate.rankings.podium import Podium
-    from .aggregate.registry import method
+    from .aggregate.registry import default_method, method
     from .aggregate.registry import names as methods
     from .aggregate.sets.binary_relevance import BinaryRelevance
     from .aggregate.sets.joint_sets import JointSets

@@ -10,9 +10,9 @@ from scipy.stats import beta
 
 import crowdwise as cw
 from crowdwise.aggregate.learnt import Solution, Whole
-from crowdwise.aggregate.skills import sides
+from crowdwise.aggregate.skills import MEASURED, expected_wrong, sides
 from crowdwise.aggregate.spread import Spread
-from crowdwise.maths.skill import COMMON_ERRORS, PRIOR_STRENGTH, share_interval, worker_skill
+from crowdwise.maths.skill import COMMON_ERRORS, PRIOR_STRENGTH, share_interval, skill_of, skill_sums, worker_skill
 
 from ..conftest import planted
 
@@ -39,6 +39,35 @@ def test_the_ends_allow_for_common_errors_and_not_on_gold():
     assert np.log(odds[0] / odds[1]) == pytest.approx(COMMON_ERRORS)
 
 
+def test_the_lower_end_gives_way_by_no_more_than_the_expected_share_of_wrong_labels():
+    sums = skill_sums(np.zeros(50, dtype=np.int32), np.r_[np.ones(40), np.zeros(10)], 1)
+    plain = share_interval(np.array([50.0]), np.array([40.0]), np.array([0.0]), np.array([0.8])).low[0]
+    fixed = skill_of(sums)
+    for wrong in (0.0, 0.05, 0.1):
+        found = skill_of(sums, wrong=wrong)
+        assert found.low[0] == pytest.approx(plain - wrong)
+        assert found.high[0] == fixed.high[0]
+    assert skill_of(sums, wrong=0.9).low[0] == fixed.low[0]
+
+
+def test_gold_narrows_the_intervals_of_a_good_crowd():
+    """The share of right labels that gold measures bounds what everybody may have got wrong."""
+    votes, truth, skill = planted(600, 20, 3, 7, seed=5)
+    drawn = np.random.default_rng(0).choice(600, 100, replace=False)
+    gold = {votes.tasks[int(i)]: votes.classes[int(truth[i])] for i in drawn}
+    plain, told = cw.Adaptive().fit(votes), cw.Adaptive().fit(votes, gold=gold)
+    fixed = cw.Hierarchical().fit(votes)  # has no expectation that was learnt from truth
+    width = {name: float((r.skill_high - r.skill_low).mean()) for name, r in
+             (("fixed", fixed), ("plain", plain), ("told", told))}  # fmt: skip
+    assert width["plain"] < 0.8 * width["fixed"]
+    assert width["told"] < width["plain"]
+    for result in (plain, told):
+        assert ((result.skill_low <= skill) & (skill <= result.skill_high)).mean() >= 0.9
+    wrong = MEASURED * (1 - told.extra["expected_accuracy"]["mean"])
+    assert expected_wrong(told.extra) == pytest.approx(wrong)
+    assert expected_wrong(fixed.extra) is None
+
+
 def coverage(method: str, k: int, labels: int, seeds: int) -> float:
     inside: list[bool] = []
     for seed in range(seeds):
@@ -49,7 +78,7 @@ def coverage(method: str, k: int, labels: int, seeds: int) -> float:
 
 
 @pytest.mark.parametrize("k", [2, 4, 10, 20])
-@pytest.mark.parametrize("method", ["majority_vote", "wawa", "hierarchical", "committee"])
+@pytest.mark.parametrize("method", ["majority_vote", "wawa", "hierarchical", "committee", "adaptive"])
 def test_intervals_hold_the_truth_whatever_the_number_of_classes(method, k):
     assert coverage(method, k, 5, seeds=4) >= 0.92
 

@@ -5,8 +5,9 @@ from __future__ import annotations
 import numpy as np
 import polars as pl
 import pytest
-from benchmarks.quality import cells, page, rank, resample
+from benchmarks.quality import cells, default, default_page, gold, page, rank, resample, risk
 from benchmarks.quality import planted as planted_crowds
+from benchmarks.quality.rows import COVERAGES, risk_at, scored
 from benchmarks.quality.score import hits, score
 from statsmodels.stats.multitest import multipletests
 
@@ -113,3 +114,79 @@ def test_the_page_is_made_of_its_rows():
     assert "hs_brexit" in text
     assert text.count("\n## ") == 7
     assert text.endswith("the end")
+
+
+def test_risk_among_the_surest():
+    sure = np.repeat([0.9, 0.5], 50)
+    wrong = np.r_[np.zeros(50), np.tile([0.0, 1.0], 25)]
+    found = risk_at(sure, wrong)
+    assert found[:5] == (0.0,) * 5
+    assert found[5] == pytest.approx(0.5 * 10 / 60)  # ten of the equally sure ones, half of them wrong
+    assert found[-1] == pytest.approx(wrong.mean())
+    assert risk_at(sure, wrong[np.r_[0:50, 99:49:-1]]) == pytest.approx(found)
+
+
+def test_the_default_is_run_and_its_page_written(tmp_path, monkeypatch):
+    """The whole command on two small sets and two planted scenarios."""
+    names = ("quiz_science", "headlines")
+    crowds = {name: planted(n=40, m=8, k=3, labels=3, seed=i)[:2] for i, name in enumerate(names)}
+    real = {name: default.sets.Real(name, votes, truth) for name, (votes, truth) in crowds.items()}
+    table = default.Table(0.15, 0.0, 0.15, 1.0)
+    monkeypatch.setattr(cells, "HOME", tmp_path / "cells")
+    monkeypatch.setattr(default.sets, "load", real.__getitem__)
+    monkeypatch.setattr(default.cw.datasets, "INDEPENDENT", names)
+    monkeypatch.setattr(default, "pools", list)
+    monkeypatch.setattr(default, "tables_without", lambda _: {cw.datasets.family(name): table for name in names})
+    monkeypatch.setattr(default, "SIZES", ((60, 8, 3, 3),))
+    monkeypatch.setattr(default, "SEEDS", range(400, 401))
+    monkeypatch.setattr(default, "DEMO_SEEDS", range(10, 11))
+    monkeypatch.setattr(default, "SINGLE", ("wawa",))
+    monkeypatch.setattr(
+        default.simulate, "SCENARIOS", {n: default.simulate.SCENARIOS[n] for n in ("one_coin", "mixed")}
+    )
+    monkeypatch.setattr(default, "PAGE", tmp_path / "default.md")
+    monkeypatch.setattr(default.halves, "rows_of", lambda stem: tmp_path / f"{stem}.parquet")
+    monkeypatch.setattr(risk, "IMAGE", tmp_path / "risk.svg")
+    monkeypatch.setattr("sys.argv", ["default"])
+    default.main()
+    text = (tmp_path / "default.md").read_text()
+    assert "2 open sets, families left out" in text
+    assert "| mean (worst) |" in text
+    assert "](gold.md)" in text
+    assert "| wawa |" not in text.partition("## The best single method")[0]
+    assert (tmp_path / "risk.svg").read_text().count("<polyline") == 2 * len(default.METHODS)
+    assert len(list((tmp_path / "cells" / "default").iterdir())) == 2 * 5 + 2 * 2 + 2 * 6 + 5
+
+
+def test_the_best_single_method_in_hindsight():
+    def row(crowd, method, accuracy):
+        return default.Row(crowd, method, 10, accuracy, 0.5, 0.1, 0.8, 0.5, 0.5, 0.05)
+
+    every = {
+        "one": [row("a", "adaptive", 0.8), row("a", "committee", 0.95), row("a", "wawa", 0.9)],
+        "two": [row("b", "adaptive", 0.9), row("b", "committee", 0.5), row("b", "wawa", 0.8)],
+    }
+    lines = default_page.hindsight(every)
+    assert lines[0] == ["a", "0.800", "wawa", "0.900", "-10.0"]
+    assert lines[-1][-1] == "+0.00 (-10.0)"
+
+
+def test_gold_reads_confidence_learnt_without_the_family(monkeypatch):
+    votes, truth, _ = planted(n=60, m=8, k=3, labels=3)
+    table = default.Table(0.5, -2.0, 0.0, 1.0)  # hardly any confidence
+    monkeypatch.setattr(gold.sets, "load", lambda name: default.sets.Real(name, votes, truth))
+    monkeypatch.setattr(gold.cw.datasets, "INDEPENDENT", ("rte",))
+    monkeypatch.setattr(gold, "pools", list)
+    monkeypatch.setattr(gold, "tables_without", lambda _: {cw.datasets.family("rte"): table})
+    monkeypatch.setattr(gold.cw, "Adaptive", cw.Committee)
+    [(name, confidence, right)] = list(gold.real())
+    assert name == "rte"
+    assert confidence.mean() < cw.Committee().fit(votes).confidence.mean() - 0.1
+    assert right.mean() == pytest.approx((cw.Committee().fit(votes).labels == truth).mean())
+
+
+def test_a_score_of_a_class_that_nobody_named():
+    votes, truth, _ = planted(n=30, m=6, k=3, labels=3)
+    found = scored("x", "vote", cw.MajorityVote().fit(votes), np.where(np.arange(30) == 0, 3, truth))
+    assert found.accuracy <= 1 - 1 / 30 + 1e-12
+    assert len(found.risk) == len(COVERAGES)

@@ -297,7 +297,7 @@ def test_output_is_not_overwritten(fails, crowdwise_cli, tmp_path):
     fails(*aggregate, votes, words="v.csv is a file; name a folder")
     assert crowdwise_cli(*aggregate, run)[0] == 0
     before = {path.name: path.read_bytes() for path in run.iterdir()}
-    fails(*aggregate, run, words="run holds labels.csv already | --force")
+    fails(*aggregate, run, words="run holds labels.parquet already | --force")
     assert before == {path.name: path.read_bytes() for path in run.iterdir()}
     assert crowdwise_cli(*aggregate, run, "--force")[0] == 0
     (tmp_path / "other").mkdir()

@@ -31,7 +31,8 @@ COMMANDS = [
     "workers",
     "report",
 ]
-TABLES = {"labels.csv", "workers.csv", "confusion.csv", "ledger.json"}
+CONFUSION = {"confusion.csv", "confusion.parquet"}
+TABLES = {"labels.csv", "labels.parquet", "workers.csv", "ledger.json"} | CONFUSION
 STORE = {"result.json", "arrays.npz", "tasks.parquet", "workers.parquet", "classes.parquet", "votes.parquet"}
 
 
@@ -137,7 +138,7 @@ def test_inspect_shows_what_aggregate_would_refuse(works, files):
 def test_aggregate_prints_labels_on_stdout(works, files, crowd):
     out, err = works("aggregate", files / "votes.csv", "-m", "majority_vote")
     rows = parsed(out)
-    assert list(rows[0]) == ["task", "label", "confidence", "entropy", "n_labels", "p_a", "p_b", "p_c"]
+    assert list(rows[0]) == ["task", "label", "confidence", "entropy", "n_labels", "p_a", "p_b", "p_c", "can_ship"]
     assert [row["task"] for row in rows] == sorted(crowd["truth"])
     assert all(row["n_labels"] == "5" for row in rows)
     assert sum(float(row["p_a"]) + float(row["p_b"]) + float(row["p_c"]) for row in rows) == pytest.approx(60)
@@ -150,10 +151,10 @@ def test_aggregate_writes_a_folder(works, files, method, confusion):
     out, err = works("aggregate", files / "votes.csv", "-m", method, "-o", run)
     assert out == ""
     assert f"written to {run}" in err
-    expected = (TABLES if confusion else TABLES - {"confusion.csv"}) | STORE
+    expected = (TABLES if confusion else TABLES - CONFUSION) | STORE
     assert {path.name for path in run.iterdir()} == expected
     labels, workers = pl.read_csv(run / "labels.csv"), pl.read_csv(run / "workers.csv")
-    assert labels.columns == ["task", "label", "confidence", "entropy", "n_labels", "p_a", "p_b", "p_c"]
+    assert labels.columns == ["task", "label", "confidence", "entropy", "n_labels", "p_a", "p_b", "p_c", "can_ship"]
     assert workers.columns[:5] == ["worker", "n_labels", "skill", "skill_low", "skill_high"]
     assert workers["n_labels"].sum() == 300
     if confusion:
@@ -179,7 +180,7 @@ def test_force_leaves_no_old_confusion_behind(works, files):
     run = files / "run"
     works("aggregate", files / "votes.csv", "-o", run)
     works("aggregate", files / "votes.csv", "-m", "majority_vote", "-o", run, "--force")
-    assert not (run / "confusion.csv").exists()
+    assert not [name for name in CONFUSION if (run / name).exists()]
 
 
 def test_aggregate_json(works, files):
@@ -387,7 +388,7 @@ def test_show(works, files):
     works("aggregate", files / "votes.csv", "-o", run)
     out, err = works("show", run)
     assert err == ""
-    for words in ("hierarchical", "60 tasks, 8 workers", "Classes", "Workers", "Least certain tasks"):
+    for words in ("adaptive", "60 tasks, 8 workers", "Classes", "Workers", "Least certain tasks"):
         assert words in out
     found = json.loads(works("show", run, "--json")[0])
     assert found["classes"] == ["a", "b", "c"]

@@ -8,6 +8,8 @@ import numpy as np
 import polars as pl
 import pytest
 
+import crowdwise as cw
+
 from ..guarantee.made import judged, some
 
 
@@ -194,7 +196,7 @@ def test_the_surest_tasks_of_a_committee(crowdwise_cli, fails, folder, tmp_path)
     assert (code, "place" in out) == (0, True)
     code, out, _ = crowdwise_cli(*asked, "--surest", "confidence")
     assert (code, "place" in out) == (0, False)
-    fails(*asked, "-m", "majority_vote", "--surest", "places", words="needs labels of the committee")
+    fails(*asked, "-m", "majority_vote", "--surest", "places", words="needs labels of adaptive or committee")
 
 
 def test_draw_label_accept(crowdwise_cli, folder, run):
@@ -262,14 +264,28 @@ def test_gold_that_fitted_the_run(crowdwise_cli, fails, folder, tmp_path):
     out = tmp_path / "fitted"
     fit = ("aggregate", tmp_path / "crowd.csv", "-m", "dawid_skene", "--gold", folder / "gold.csv", "-o", out)
     assert crowdwise_cli(*fit)[0] == 0
-    words = "the same gold was used to fit this result (temperature, stack) | let accept split it (--fit-share .4)"
-    fails("accept", out, "--gold", folder / "gold.csv", words=words)
-    fails("estimate", out, "--gold", folder / "gold.csv", "--of", "accuracy", "--sampling", "random", words=words)
+    again = ("--gold", folder / "gold.csv", "--error", ".1")
+    code, text, err = crowdwise_cli("accept", out, *again)
+    assert code == 0, err
+    assert "the fit without it is judged" in err
+    code, text, err = crowdwise_cli("estimate", out, "--gold", folder / "gold.csv", "--of", "accuracy", "--json")
+    assert code == 0, err
+    assert "only assumed" in err
+    blind = cw.DawidSkene().fit(cw.read(tmp_path / "crowd.csv"))
+    right = np.mean([truth[task] == label for task, label in blind.to_table().select("task", "label").iter_rows()])
+    assert json.loads(text)["low"] <= right <= json.loads(text)["high"]
+    for name in ("certificate.json", "accepted.csv", "ask.csv"):
+        (out / name).unlink()
     code, text, _ = crowdwise_cli(
         "accept", out, "--gold", folder / "gold.csv", "--fit-share", ".4", "--error", ".2", "--json"
     )
     assert code == 0
     assert 150 < json.loads(text)["n_gold"] < 210
+    plain = tmp_path / "plain"
+    assert crowdwise_cli(*fit[:-1], plain, "--no-calibrate")[0] == 0
+    words = "the same gold was used to fit this result (temperature, stack) | let accept split it (--fit-share .4)"
+    fails("accept", plain, "--gold", folder / "gold.csv", words=words)
+    fails("estimate", plain, "--gold", folder / "gold.csv", "--of", "accuracy", "--sampling", "random", words=words)
 
 
 def test_plans_sets_and_cascades(crowdwise_cli, fails, folder, run, tmp_path):

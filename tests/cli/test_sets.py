@@ -54,7 +54,7 @@ def test_bad_sets_in_one_line(crowd, crowdwise_cli, tmp_path):
         (("aggregate", bad), "begins like a JSON list and is none"),
         (("aggregate", crowd / "votes.csv", "--kind", "sets", "-m", "dawid_skene"), "dawid_skene is for class labels"),
         (("aggregate", crowd / "votes.csv", "--offered", menu), "which was not offered to them"),
-        (("aggregate", crowd / "votes.csv", "--calibrate"), "calibrate does not know label sets"),
+        (("aggregate", crowd / "votes.csv", "--calibrate"), "label sets is calibrated on gold; fit with gold"),
         (("aggregate", crowd / "votes.csv", "-m", "binary_relevance", "-p", "by=mean"), "for classes"),
         (("evaluate", crowd / "votes.csv", "--truth", crowd / "truth.csv"), "has two sets"),
     ):

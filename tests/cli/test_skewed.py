@@ -129,7 +129,7 @@ def classes(path, n, each, workers=3):
 
 
 @pytest.mark.filterwarnings("always::crowdwise.errors.CostWarning")
-@pytest.mark.parametrize("method", ["committee", "auto"])
+@pytest.mark.parametrize("method", ["adaptive", "committee", "auto"])
 def test_thousands_of_classes_get_what_fits(tmp_path, crowdwise_cli, method):
     path = classes(tmp_path / "v.csv", 2000, 2)
     before = memory()
@@ -173,7 +173,7 @@ def test_a_comparison_leaves_out_what_thousands_of_classes_make_dear(tmp_path, c
     found = json.loads(out)
     reasons = {row["method"]: row["reason"] for row in found["methods"]}
     assert {name for name, why in reasons.items() if why is None} == {
-        "majority_vote", "wawa", "zero_based_skill", "committee", "auto",
+        "majority_vote", "wawa", "zero_based_skill", "adaptive", "committee", "auto",
     }  # fmt: skip
     assert reasons["kos"].startswith("left out: every step would go through ")
     assert reasons["kos"].endswith("for 4,000 labels; -m kos runs it")

@@ -167,7 +167,10 @@ def test_every_command_stands_in_the_synopsis_with_options_that_it_has():
     assert set(entries) == set(commands)
     for name, entry in entries.items():
         members = [commands[name], *getattr(commands[name], "commands", {}).values()]
-        has = {option for each in members for parameter in each.params for option in parameter.opts}
+        has = {
+            option for each in members for parameter in each.params
+            for option in (*parameter.opts, *parameter.secondary_opts)
+        }  # fmt: skip
         assert set(re.findall(r"(?<!\w)--?[a-z][a-z-]*", entry)) <= has, name
     assert "flags with evidence" in entries["workers"]
     assert "HTML page" in entries["report"]

@@ -108,13 +108,43 @@ def test_the_gold_must_be_random_and_not_used():
     assert 150 < found.certificate.n_gold < 210
 
 
-def test_gold_that_made_a_temperature_is_not_gold_to_certify():
+def test_gold_that_calibrated_a_result_judges_the_fit_without_it():
     crowd = cw.simulate.scenario("one_coin", tasks=300, workers=8, classes=2, seed=1)
     known = crowd.truth_table()
-    soft = cw.calibrate(cw.DawidSkene().fit(crowd.annotations), crowd.annotations, gold=known.head(100))
-    with pytest.raises(DataError, match="the same gold was used to fit"):
-        cw.accept(soft, gold=known.head(100), error=0.2)
+    blind = cw.DawidSkene().fit(crowd.annotations)
+    soft = cw.calibrate(blind, crowd.annotations, gold=known.head(100))
+    taught = cw.fit(crowd.annotations, "dawid_skene", known.head(100), sampling="random")
+    first = cw.accept(blind, gold=known.head(100), error=0.2)
+    for result in (soft, taught):
+        again = cw.accept(result, gold=known.head(100), error=0.2)
+        assert again.certificate.parts == first.certificate.parts
+        changed = set(blind.tasks.filter(pl.Series(blind.labels != result.labels)).to_list())
+        expected = set(first.accepted["task"]) - (changed - set(known.head(100)["task"]))
+        assert set(again.accepted["task"]) == expected
+        for task, label, by in again.accepted.select("task", "label", "by").iter_rows():
+            at = result.tasks.index_of(task)
+            assert by == "gold" or label == str(result.classes[int(result.labels[at])])
     assert cw.accept(soft, gold=known.tail(200), error=0.2).certificate.n_gold == 200
+    with pytest.raises(DataError, match="the same gold was used to fit"):  # sets need probabilities of the blind fit
+        cw.label_sets(soft, gold=known.head(100))
+
+
+@pytest.mark.parametrize("n", [60, 100, 160])
+def test_gold_may_be_a_part_of_what_calibrated_or_more(n):
+    crowd = cw.simulate.scenario("one_coin", tasks=400, workers=8, labels=4, classes=2, seed=1)
+    known = crowd.truth_table().sample(fraction=1.0, shuffle=True, seed=1)
+    blind = cw.DawidSkene().fit(crowd.annotations)
+    result = cw.fit(crowd.annotations, "dawid_skene", known.head(100), sampling="random")
+    found = cw.accept(result, gold=known.head(n), error=0.2)
+    assert found.certificate.n_gold == n
+    by = dict(found.accepted.group_by("by").len().iter_rows())
+    assert by["gold"] == n
+    assert by.get("fit", 0) == max(100 - n, 0)
+    figure = cw.estimate(result, gold=known.head(n), of="accuracy", sampling="random")
+    alone = cw.estimate(blind, gold=known.head(n), of="accuracy", sampling="random")
+    if n >= 100:
+        assert (figure.value, figure.low, figure.high) == (alone.value, alone.low, alone.high)
+    assert "the labels of the fit without it" in figure.notes[-1 if n >= 100 else 0]
 
 
 def test_a_recorded_draw(tmp_path):
@@ -243,9 +273,10 @@ def crowd(tasks=900, seed=3):
     return made.annotations, truth, some(truth, 250)
 
 
-def test_a_committees_tasks_stand_by_the_lower_of_two_places(tmp_path):
+@pytest.mark.parametrize("method", ["adaptive", "committee"])
+def test_the_tasks_of_an_average_stand_by_the_lower_of_two_places(method, tmp_path):
     votes, truth, gold = crowd()
-    result = cw.method("committee").fit(votes)
+    result = cw.method(method).fit(votes)
     found = cw.accept(result, votes=votes, gold=gold)
     plain = cw.accept(result, votes=votes, gold=gold, surest="confidence")
     assert (found.certificate.surest, plain.certificate.surest) == ("places", "confidence")
@@ -260,7 +291,8 @@ def test_a_committees_tasks_stand_by_the_lower_of_two_places(tmp_path):
     lowest = min(stands[i] for i, t in enumerate(votes.tasks) if t in taken)
     highest = max(stands[i] for i, t in enumerate(votes.tasks) if t not in taken and t not in gold)
     assert highest <= lowest + 1e-3  # the scale of a certificate has a thousand steps
-    assert cw.accept(votes, gold=gold).certificate.parts == found.certificate.parts
+    if method == cw.registry.DEFAULT:
+        assert cw.accept(votes, gold=gold).certificate.parts == found.certificate.parts
     wrong = np.mean([truth[t] != label for t, label, by in found.accepted.select("task", "label", "by").rows()
                      if by == "verdict"])  # fmt: skip
     assert wrong <= 0.05
@@ -277,10 +309,10 @@ def test_the_places_of_a_new_batch_are_those_it_would_have_had_in_the_old_one():
     assert set(unseen["task"]) == set(again["task"])
     more, _, _ = crowd(700, seed=3)
     assert apply(old.certificate, more).certificate.checks
-    result = cw.method("committee").fit(more)
+    result = cw.method("adaptive").fit(more)
     with pytest.raises(DataError, match="needs the votes"):
         apply(old.certificate, result)
-    with pytest.raises(DataError, match="needs labels of the committee"):
+    with pytest.raises(DataError, match="needs labels of adaptive or committee"):
         apply(old.certificate, cw.DawidSkene().fit(more), more)
     with pytest.raises(ParameterError, match="surest must be"):
         cw.accept(votes, gold=gold, surest="best")
@@ -289,5 +321,6 @@ def test_the_places_of_a_new_batch_are_those_it_would_have_had_in_the_old_one():
 def test_other_methods_and_missing_votes_stand_by_confidence():
     votes, _, gold = crowd(400)
     assert cw.accept(cw.DawidSkene().fit(votes), votes=votes, gold=gold).certificate.surest == "confidence"
-    assert cw.accept(cw.method("committee").fit(votes), gold=gold).certificate.surest == "confidence"
+    for name in ("adaptive", "committee"):
+        assert cw.accept(cw.method(name).fit(votes), gold=gold).certificate.surest == "confidence"
     assert cw.accept(VOTES, gold=GOLD).certificate.surest == "confidence"  # one judge

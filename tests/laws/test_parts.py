@@ -15,9 +15,11 @@ from crowdwise.aggregate import registry
 from crowdwise.aggregate.ensemble.kept_back import Without
 from crowdwise.aggregate.gold import as_gold
 from crowdwise.aggregate.parts import fit_parts
+from crowdwise.aggregate.survey import survey
 from crowdwise.engine.drivers import InProcess, Threads
 from crowdwise.engine.selection import predict
 from crowdwise.engine.sources import InMemory, Sizes
+from crowdwise.scale.calibrated import calibrated_in_parts
 
 from ..conftest import planted
 
@@ -73,12 +75,39 @@ def posterior(fit):
 
 
 @pytest.mark.parametrize("name", NAMES)
+def test_gold_calibrates_parts_as_it_calibrates_the_whole(name, tmp_path):
+    if "gold" in registry.card(name).needs:
+        pytest.skip("cannot be fitted without gold")
+    votes, gold = crowd(name)
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore")
+        method = registry.method(name, **PARAMS.get(name, {}), **quick(name))
+        whole = method.fit(votes, gold=gold, calibrate=True)
+        plain = method.fit(votes, gold=gold, calibrate=False).posterior
+        found = []
+        for n, hire in ((1, InProcess), (7, InProcess), (7, partial(Threads, threads=2, jobs=3))):
+            source = Forgetful(votes, n, as_gold(gold, votes).label)
+            fit, seen = fit_parts(method, source, hire), survey(source, hire)
+            found.append(calibrated_in_parts(fit, method, source, hire, tmp_path / f"{len(found)}", seen=seen))
+    assert "slope" in whole.extra["gold_check"]
+    assert np.abs(whole.posterior - plain).max() > 1e-3
+    for fit in found:
+        np.testing.assert_allclose(posterior(fit), whole.posterior, atol=1e-9)
+        for key in ("gold_check", "expected_accuracy"):
+            assert fit.extra[key] == pytest.approx(whole.extra[key], abs=1e-7)
+        blind = np.concatenate([part.extra["blind_confidence"] for part in fit.parts()])
+        np.testing.assert_allclose(blind, whole.extra["blind_confidence"], atol=1e-9)
+    np.testing.assert_array_equal(posterior(found[2]), posterior(found[1]))
+
+
+@pytest.mark.parametrize("name", NAMES)
 def test_parts_give_the_answer_of_the_whole_and_jobs_give_its_bits(name):
     votes, gold = crowd(name)
     codes = as_gold(gold, votes).label
     with warnings.catch_warnings():
         warnings.simplefilter("ignore")
-        whole = registry.method(name, **PARAMS.get(name, {}), **quick(name)).fit(votes, gold=gold)
+        method = registry.method(name, **PARAMS.get(name, {}), **quick(name))
+        whole = method.fit(votes, gold=gold, calibrate=False)
     for n in (1, 2, 7, 64):
         fit = told(name, Forgetful(votes, n, codes), **quick(name))
         found = posterior(fit)

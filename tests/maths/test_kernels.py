@@ -67,10 +67,13 @@ def test_many_classes_equal_scipy(compiled, k):
 
 
 @pytest.mark.parametrize("compiled", [False, True])
-def test_weights_equal_scipy(compiled):
-    votes = planted(n=200, m=12, k=4)[0]
+@pytest.mark.parametrize("share", [1.0, 0.1])  # of rows with a weight of their own
+@pytest.mark.parametrize("labels", [3, 40])
+def test_weights_equal_scipy(compiled, share, labels):
+    votes = planted(n=200, m=50, k=4, labels=labels)[0]
     frame = votes.to_frame()
-    weight = np.random.default_rng(1).uniform(0, 3, len(frame))
+    rng = np.random.default_rng(1)
+    weight = np.where(rng.random(len(frame)) < share, rng.uniform(0, 3, len(frame)), 1.0)
     votes = cw.Annotations.from_arrays(frame["task"], frame["worker"], frame["label"], weight=weight)
     theta, prior = random_parameters(votes)
     assert_pass(Workspace.of(votes, compiled=compiled), theta, prior)

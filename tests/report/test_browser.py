@@ -149,7 +149,7 @@ def test_everything_is_there_with_scripts_off(visit):
     page, _ = visit("plain", java_script_enabled=False)
     text = page.locator("main").inner_text()
     for word in (
-        "are safe",
+        "known truth are right",
         "another vote",
         "Krippendorff",
         "Confusion matrices",

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import base64
 import hashlib
+import html
 import io
 import json
 import re
@@ -16,6 +17,8 @@ import crowdwise as cw
 from crowdwise.report import text
 from crowdwise.report.build import build
 from crowdwise.report.page import as_json
+from crowdwise.scoring.needs import needs
+from crowdwise.scoring.trust import trust
 
 from .payloads import PAYLOADS
 from .reading import Page
@@ -27,13 +30,31 @@ def plain(plain_page):
 
 
 def test_the_verdict_counts_what_the_result_says(plain_page, plain_crowd):
-    votes, result, _ = plain_crowd
-    numbers = dict(re.findall(r'data-number="(\w+)">([\d,]+)<', plain_page))
-    safe = int((result.confidence >= cw.tasks.SAFE).sum())
+    votes, result, truth = plain_crowd
+    tile = re.compile(r'data-number="(\w+)">([^<]+)<')
+    numbers = dict(tile.findall(plain_page))
     flagged = {f.worker for f in cw.workers.study(votes, result).flags if f.name != "unknown"}
-    assert int(numbers["safe"]) == safe
-    assert int(numbers["more"]) + int(numbers["expert"]) == votes.n_tasks - safe
+    assert numbers["right"] == f"{100 * cw.evaluate(result, truth).accuracy:.1f} %"
+    assert "safe" not in numbers
+    found = needs(votes, result)
+    assert (int(numbers["more"]), int(numbers["expert"])) == (found.n_vote, found.n_expert)
     assert int(numbers["talk"]) == len(flagged) >= 1
+    level, without = trust(result), dict(tile.findall(cw.report.render(votes, result)))
+    assert without["safe"] == (f"{level.n_ship:,}" if level.counted else "unknown")
+    assert "right" not in without
+
+
+def test_the_error_that_may_ship_can_be_chosen(plain_crowd):
+    votes = plain_crowd[0]
+    result = cw.Adaptive().fit(votes)
+    for error in (0.1, 0.3):
+        page = cw.report.render(votes, result, error=error)
+        level = trust(result, error)
+        assert f'data-number="safe">{level.n_ship:,}<' in page
+        assert f'data-number="more">{needs(votes, result, error).n_vote:,}<' in page
+        sentence = level.sentence()
+        assert sentence[1:] in html.unescape(page)
+    assert level.n_ship > trust(result).n_ship
 
 
 def test_the_workers_on_the_page_are_those_of_the_table(plain, plain_crowd):

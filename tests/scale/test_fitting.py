@@ -122,10 +122,10 @@ def test_a_sample_is_shown(planned, tmp_path, monkeypatch):
 @pytest.mark.parametrize("harm", ["marker", "part", "noise"])
 def test_labels_that_are_not_whole_are_refused(planned, tmp_path, harm):
     fit_plan(planned, cw.method("wawa"), tmp_path / "run")
-    labels = tmp_path / "run" / "labels"
+    labels = tmp_path / "run" / "labels.parquet"
     if harm == "noise":
         (labels / "part-00003.parquet").write_bytes(b"PAR1 no PAR1")
-        with pytest.raises(DataError, match="labels is damaged"):
+        with pytest.raises(DataError, match=r"labels\.parquet is damaged"):
             cw.Result.load(tmp_path / "run").to_table()
         return
     (labels / {"marker": "_SUCCESS", "part": "part-00003.parquet"}[harm]).unlink()

@@ -68,13 +68,14 @@ def test_gold_makes_an_overconfident_model_honest():
     gold = {i: int(truth[i]) for i in range(0, 300, 2)}
     rest = {i: int(truth[i]) for i in range(1, 300, 2)}
     calibrated = cw.calibrate(result, votes, gold)
-    assert calibrated.extra["temperature"] > 1.5
+    assert calibrated.extra["gold_check"]["shift"] < 0
+    assert calibrated.extra["gold_check"]["n"] == 150
     np.testing.assert_array_equal(calibrated.labels, result.labels)
     assert cw.evaluate(calibrated, rest).log_loss < cw.evaluate(result, rest).log_loss
     assert cw.evaluate(calibrated, rest).ece < cw.evaluate(result, rest).ece
     taught = cw.calibrate(cw.DawidSkene().fit(votes, gold=gold), votes, gold)
     assert all(taught.posterior[i, t] == 1 for i, t in gold.items())  # gold that the fit has seen stays put
-    assert taught.extra["temperature"] == pytest.approx(calibrated.extra["temperature"])
+    assert taught.extra["gold_check"]["shift"] == pytest.approx(calibrated.extra["gold_check"]["shift"])
 
 
 def test_held_out_annotations_never_sharpen_and_new_tasks_get_the_same_temperature():

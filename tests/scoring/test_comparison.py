@@ -128,13 +128,13 @@ def test_progress_is_told(jobs):
 
 def test_why_the_default_stands_low_is_said():
     votes, _, _ = planted(n=200, m=12, k=3, labels=5)
-    found = cw.compare(votes, ["committee", "one_coin", "majority_vote"], folds=2)
+    found = cw.compare(votes, ["adaptive", "one_coin", "majority_vote"], folds=2)
     scores = dict(found.methods.select("method", "held_out").iter_rows())
-    place = 1 + sum(score > scores["committee"] for score in scores.values())
-    told = [note for note in found.notes if note.startswith("committee, the default, is number")]
+    place = 1 + sum(score > scores["adaptive"] for score in scores.values())
+    told = [note for note in found.notes if note.startswith("adaptive, the default, is number")]
     assert (
-        told == [] if place == 1 else told[0].startswith(f"committee, the default, is number {place} of 3 by held-out")
+        told == [] if place == 1 else told[0].startswith(f"adaptive, the default, is number {place} of 3 by held-out")
     )
     assert place > 1  # a one-coin crowd is the one-coin model's own
     assert "--truth" in told[0]
-    assert not [n for n in cw.compare(votes, ["committee", "one_coin"], folds=0).notes if "the default" in n]
+    assert not [n for n in cw.compare(votes, ["adaptive", "one_coin"], folds=0).notes if "the default" in n]

@@ -10,17 +10,18 @@ import numpy.typing as npt
 from ..maths.information import expected_gain
 from ..maths.kernels import board as compiled
 from ..maths.temperature import best_temperature, soften
+from ..maths.trust.gold_calibration import GoldCalibration
 from .levels import CLOSED, N_LEVELS, Levels, level_of
 from .online import OnlineModel
 from .rules import COMPILED, Policy
-from .stopping import CAP, GOLD, NOBODY, OPEN, REASONS, SURE, WORTH, Flips, Progress, Stopping
+from .stopping import CAP, GOLD, NOBODY, OPEN, REASONS, SURE, WORTH, Doubt, Flips, Progress, Stated, Stopping
 
 F8 = npt.NDArray[np.float64]
 I8 = npt.NDArray[np.int64]
 kernels: Any = compiled  # numba's functions carry no types
 
-# Gold tasks with answers from which they set the temperature.
-ENOUGH_GOLD = 20
+# Gold tasks with answers from which they set the temperature; tasks of a fit from which it calibrates.
+ENOUGH_GOLD, ENOUGH_TASKS = 20, 10
 # A task in somebody's hand counts as half-answered.
 HALF = compiled.HALF
 # Workers, the most often right first, whose information decides whether a task is worth another answer.
@@ -29,12 +30,15 @@ _WHY = tuple(REASONS.index(reason) for reason in (SURE, CAP, NOBODY, GOLD))
 
 
 class Board:
-    """`believed[task, class]` is the model's cautious posterior at the temperature that gold asks for."""
+    """`believed[task, class]` is the model's cautious posterior, calibrated: by the last whole fit whose
+    confidence was measured on checked tasks (`calibrate`), else by the temperature that gold asks for."""
 
     def __init__(self, model: OnlineModel, policy: Policy, stop: Stopping, cost: float = 1.0) -> None:
         self.model, self.policy, self.stop, self.cost = model, policy, stop, cost
         self.levels, self.progress, self.flips = Levels(), Progress(), Flips(stop.window)
         self.temperature = 1.0
+        self.calibration: GoldCalibration | None = None
+        self.doubt: Doubt | None = None
         self.rule = COMPILED.get(policy.priority, -1)
         self.believed = np.empty((0, model.n_classes))
         self.busy, self.reason = np.empty(0, np.int64), np.empty(0, np.int8)
@@ -47,10 +51,10 @@ class Board:
         n = self.model.n_tasks
         before = self.reason
         self.busy = np.concatenate([self.busy, np.zeros(n - len(self.busy), np.int64)])
-        self.believed = soften(self.model.cautious(), self.temperature)
+        self.believed = self._calibrated(self.model.cautious(), self.model.chains.gold[:n], self.model.chains.n[:n])
         sure = self.believed.max(axis=1, initial=0.0)
         self.reason = self._reasons(sure, self.model.chains.n[:n])
-        self.progress = Progress(n, float(sure.sum()), float((sure * (1 - sure)).sum()))
+        self.progress = Progress(n, float(sure.sum()), float((sure * (1 - sure)).sum()), self.doubt)
         self.levels.fill(self._levels(np.arange(n)))
         changed = np.flatnonzero(self.reason[: len(before)] != before)
         return [(int(t), REASONS[self.reason[t]]) for t in changed]
@@ -67,8 +71,8 @@ class Board:
             return self._follow(task)
         bounds = (self.stop.target, self.stop.fewest, self._cap)
         how, chains = (self.rule, bounds, _WHY, task in self.empty, N_LEVELS), self.model.chains
-        if self.temperature == 1:
-            found = kernels.follow(task, *how, chains.gold, chains.tables, *self._tables)
+        if self.temperature == 1 or self.calibration is not None:
+            found = kernels.follow(task, self._map, *how, chains.gold, chains.tables, *self._tables)
         else:
             found = kernels.look(task, self._row(task), *how, chains.gold, *self._tables)
         self.progress.change(*found[:2])
@@ -87,7 +91,41 @@ class Board:
 
     def _row(self, task: int) -> F8:
         """What is believed of one task."""
-        return np.asarray(soften(self.model.cautious(task)[None], self.temperature)[0])
+        chains, one = self.model.chains, slice(task, task + 1)
+        return np.asarray(self._calibrated(self.model.cautious(task)[None], chains.gold[one], chains.n[one])[0])
+
+    def _calibrated(self, posterior: F8, gold: I8, n: I8) -> F8:
+        """Of answered tasks without gold the calibrated posterior."""
+        if self.calibration is None:
+            return np.asarray(soften(posterior, self.temperature))
+        rows = (gold < 0) & (n > 0)
+        return np.where(rows[:, None], self.calibration.apply(posterior), posterior)
+
+    @property
+    def _map(self) -> tuple[bool, float, float, float]:
+        """The calibration as the kernels take it."""
+        found = self.calibration
+        return (False, 0.0, 0.0, 0.0) if found is None else (True, found.slope, found.shift, found.centre)
+
+    def calibrate(self, posterior: F8, tasks: I8, stated: Stated | None) -> None:
+        """Take over how far a whole fit can be trusted: posterior[i, class] of answered tasks[i] without gold, and what
+        it states of the share of right labels. `renew` then looks at all tasks again.
+
+        Where that was measured, the model's confidence in a task is mapped to the fit's. Where it was not, the fit
+        doubts the crowd as a whole, which no further answer to a task can settle: tasks stop by the model's own
+        confidence, and the doubt is that of the expected accuracy alone.
+        """
+        self.calibration, self.doubt = None, None
+        if stated is None or len(tasks) < ENOUGH_TASKS:
+            return
+        own, n = self.model.cautious(), self.model.n_tasks
+        if stated.measured:
+            answered = (self.model.chains.n[:n] > 0) & (self.model.chains.gold[:n] < 0)
+            target = posterior[np.arange(len(tasks)), own[tasks].argmax(axis=1)]
+            confidence = own.max(axis=1)
+            self.calibration = GoldCalibration.fit(confidence[answered], confidence[tasks], target)
+            own[tasks] = self.calibration.apply(own[tasks])
+        self.doubt = Doubt.of(float(own[tasks].max(axis=1).mean()), stated)
 
     def relevel(self, task: int) -> None:
         """A task went into somebody's hands, or came back."""
@@ -173,10 +211,11 @@ class Board:
             self.relevel(task)
 
     def _fit_temperature(self) -> None:
-        """How much softer the posterior of gold tasks would have to be; never sharper."""
+        """How much softer the posterior of gold tasks would have to be; never sharper, since a session does not know
+        how gold was drawn."""
         chains = self.model.chains
         at = np.flatnonzero((chains.gold[: self.model.n_tasks] >= 0) & (chains.n[: self.model.n_tasks] > 0))
-        if len(at) < ENOUGH_GOLD:
+        if len(at) < ENOUGH_GOLD or self.calibration is not None:
             return
         blind = self.model.blind(at)
         truth = np.eye(self.model.n_classes)[chains.gold[at]]

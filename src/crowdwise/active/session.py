@@ -20,7 +20,7 @@ from .online import OnlineModel
 from .pools import Everybody, Pool
 from .records import Asked, Settings, Stopped
 from .rules import Policy, policy_of
-from .stopping import Stopping, of_project
+from .stopping import Stated, Stopping, of_project
 
 # With fewer answers per answered task than this, one round of EM is enough.
 FEW = 3
@@ -165,13 +165,27 @@ class Session:
         self.model.settle(max_rounds=1 if few else self.settings.rounds)
         return self.board.renew()
 
-    def rebase(self, posterior: npt.NDArray[np.float64], since: Iterable[int] = ()) -> list[tuple[int, str]]:
-        """Go on from what a fit believes of tasks 0, 1, ... (NaN: nothing); `since` has answers that it did not see."""
-        known = np.flatnonzero(~np.isnan(posterior).any(axis=1))
-        self.model.rebase(posterior[known], known)
+    def rebase(
+        self,
+        posterior: npt.NDArray[np.float64],
+        since: Iterable[int] = (),
+        *,
+        given: Iterable[int] = (),
+        stated: Stated | None = None,
+    ) -> list[tuple[int, str]]:
+        """Go on from what a fit believes of tasks 0, 1, ... (NaN: nothing); `since` has answers that it did not see.
+
+        `stated` is how far the fit trusts its labels, those left out whose truth it was `given`: stopping and the
+        expected accuracy agree with it from now on (see `Board.calibrate`).
+        """
+        since = list(since)
+        fitted = np.flatnonzero(~np.isnan(posterior).any(axis=1))
+        self.model.rebase(posterior[fitted], fitted)
         for task in since:
             if self.model.chains.n_of(task):
                 self.model.chains.absorb(task)
+        comparable = fitted[~np.isin(fitted, [*since, *given, *self.gold]) & (self.model.chains.n[fitted] > 0)]
+        self.board.calibrate(posterior[comparable], comparable, stated)
         return self.board.renew()
 
     # ---------------------------------------------------------------- where it stands

@@ -23,6 +23,8 @@ IN_WORDS = {
 }
 # Half the width of a 90 % interval in standard deviations.
 WIDE = 1.645
+# Shares are kept so far from 0 and 1 before their log odds are taken.
+NEAR = 1e-4
 
 
 @dataclass(frozen=True)
@@ -58,11 +60,13 @@ class Stopping:
 
 @dataclass
 class Progress:
-    """Sums over all tasks that say where a project stands; kept up to date in constant time."""
+    """Sums over all tasks that say where a project stands; kept up to date in constant time. `doubt`: how far
+    the last whole fit trusts the labels."""
 
     n_tasks: int = 0
     right: float = 0.0
     spread: float = 0.0
+    doubt: Doubt | None = None
 
     def change(self, before: float | None, after: float) -> None:
         """A task's probability of being right changes (before None: the task is new)."""
@@ -76,12 +80,55 @@ class Progress:
 
     @property
     def accuracy(self) -> tuple[float, float, float]:
-        """(mean, low, high): expected share of right labels with a 90 % interval, the model taken at its word."""
+        """(mean, low, high): expected share of right labels with a 90 % interval. It agrees with what the last whole
+        fit states; without one, the model is taken at its word."""
         if not self.n_tasks:
             return float("nan"), 0.0, 1.0
         mean = self.right / self.n_tasks
+        if self.doubt is not None:
+            mean = moved(mean, self.doubt.shift)
         half = WIDE * math.sqrt(max(self.spread, 0.0)) / self.n_tasks
-        return mean, max(mean - half, 0.0), min(mean + half, 1.0)
+        low, high = max(mean - half, 0.0), min(mean + half, 1.0)
+        if self.doubt is not None:
+            low, high = min(low, moved(mean, -self.doubt.below)), max(high, moved(mean, self.doubt.above))
+        return mean, low, high
+
+
+@dataclass(frozen=True)
+class Stated:
+    """What a whole fit states of the share of right labels: its mean with a 90 % interval, and whether that was
+    `measured` on checked tasks or is a belief."""
+
+    mean: float
+    low: float
+    high: float
+    measured: bool = False
+
+
+@dataclass(frozen=True)
+class Doubt:
+    """From the model's expected accuracy to what a whole fit states, in log odds: the mean moves by `shift`, the
+    interval reaches `below` and `above` it."""
+
+    shift: float
+    below: float
+    above: float
+
+    @classmethod
+    def of(cls, own: float, stated: Stated) -> Doubt:
+        """Of a model that expects a share `own` to be right on the tasks of the fit."""
+        mean = _odds(stated.mean)
+        return cls(mean - _odds(own), max(mean - _odds(stated.low), 0.0), max(_odds(stated.high) - mean, 0.0))
+
+
+def moved(share: float, by: float) -> float:
+    """A share moved by so many log odds."""
+    return 1 / (1 + math.exp(-(_odds(share) + by)))
+
+
+def _odds(share: float) -> float:
+    kept = min(max(share, NEAR), 1 - NEAR)
+    return math.log(kept / (1 - kept))
 
 
 class Flips:

@@ -7,7 +7,8 @@ worker would say of a task is drawn once: all policies meet the same answers.
 from __future__ import annotations
 
 from collections.abc import Callable
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
+from functools import partial
 from typing import Any
 
 import numpy as np
@@ -20,6 +21,7 @@ from ..kinds.classes.annotations import Annotations
 from .online import OnlineModel
 from .pools import Recorded
 from .records import Asked, Settings, Stopped
+from .refit import refit
 from .rules import Policy
 from .session import Session
 from .stopping import REASONS, SURE, Stopping
@@ -69,18 +71,22 @@ def replay(
     settings: Settings | None = None,
     every: int | None = None,
     until: float | None = None,
+    fits: bool = False,
+    checks: int = 0,
     seed: int = 0,
 ) -> Trial:
     """Ask recorded votes in the order of a policy; accuracy is taken after each `every` answers (1 % of them).
 
-    `until`: end when this accuracy is reached.
+    `until`: end when this accuracy is reached. `fits`: instead of a sweep the default method is fitted at each of
+    these points, as the server does; the truth of so many random tasks (`checks`) calibrates it, and stopping with it.
     """
     pool = Recorded(votes)
     model = OnlineModel(votes.n_classes, n_tasks=votes.n_tasks, n_workers=votes.n_workers)
-    session = Session(model, policy, stop=stop or ENDLESS, settings=settings, pool=pool, seed=seed)
+    session = Session(model, policy, stop=stop or ENDLESS, settings=_settings(settings, fits), pool=pool, seed=seed)
     every = max(len(votes) // 100, 1) if every is None else every
     known = known_codes(truth, votes)
-    return _run(session, session.ask_any, pool.take, known, every, until)
+    look = _look(session, known, fits, checks, seed)
+    return _run(session, session.ask_any, pool.take, known, every, until, look)
 
 
 def simulate(
@@ -93,19 +99,22 @@ def simulate(
     settings: Settings | None = None,
     every: int | None = None,
     until: float | None = None,
+    fits: bool = False,
+    checks: int = 0,
     seed: int = 0,
 ) -> Trial:
     """A planted crowd: truth[task], confusion[worker, true, observed].
 
     Workers come at random, or are chosen (`choose`). What a worker would say of a task depends on `seed` alone, not on
-    the policy.
+    the policy. `fits` and `checks` as in `replay`.
     """
     truth, confusion = np.asarray(truth), np.asarray(confusion, dtype=np.float64)
     n, m, k = len(truth), *confusion.shape[:2]
     if n * m > 200_000_000:
         raise ParameterError(f"{n:,} tasks × {m:,} workers are too many to simulate; lower one of them")
     says = drawn(truth, confusion, seed)
-    session = Session(OnlineModel(k, n_tasks=n, n_workers=m), policy, stop=stop, settings=settings, seed=seed)
+    model, how = OnlineModel(k, n_tasks=n, n_workers=m), _settings(settings, fits)
+    session = Session(model, policy, stop=stop, settings=how, seed=seed)
     arrivals = np.random.default_rng([seed, 1])
 
     def somebody() -> Asked | Stopped:
@@ -120,7 +129,23 @@ def simulate(
         return int(says[task, worker])
 
     ask = session.ask_any if choose else somebody
-    return _run(session, ask, take, truth.astype(np.int64), max(n // 10, 1) if every is None else every, until)
+    every = max(n // 10, 1) if every is None else every
+    look = _look(session, truth.astype(np.int64), fits, checks, seed)
+    return _run(session, ask, take, truth.astype(np.int64), every, until, look)
+
+
+def _settings(settings: Settings | None, fits: bool) -> Settings:
+    """Where whole fits are made, nothing else looks at all tasks again."""
+    found = Settings() if settings is None else settings
+    return replace(found, sweep_at=0.0) if fits else found
+
+
+def _look(session: Session, truth: I8, fits: bool, checks: int, seed: int) -> Callable[[], Any]:
+    """What looks at all tasks again: a sweep, or a whole fit with checked tasks."""
+    if not fits:
+        return session.sweep
+    order = np.random.default_rng([seed, 3]).permutation(np.flatnonzero(truth >= 0))
+    return partial(refit, session, {int(t): int(truth[t]) for t in order[:checks]})
 
 
 def drawn(truth: npt.NDArray[Any], confusion: F8, seed: int) -> npt.NDArray[np.int16]:
@@ -141,6 +166,7 @@ def _run(
     truth: I8,
     every: int,
     until: float | None,
+    look: Callable[[], Any],
 ) -> Trial:
     points: list[tuple[int, float, float]] = []
     n, why = 0, ""
@@ -152,7 +178,7 @@ def _run(
             session.tell(asked.task, asked.worker, take(asked.task, asked.worker))
             n += 1
         if why or n % every == 0:
-            session.sweep()
+            look()
             points.append((n, accuracy(session.model, truth), session.board.progress.accuracy[0]))
             if until is not None and points[-1][1] >= until:
                 why = "the accuracy is reached"

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from abc import abstractmethod
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Any, ClassVar
 
@@ -13,15 +13,18 @@ import numpy.typing as npt
 from ..core.result import Result, versions
 from ..engine.em import Callback
 from ..kinds.classes.annotations import Annotations, as_annotations
-from ..kinds.classes.estimate import class_result
+from ..kinds.classes.estimate import ClassWorkers, LazySkill, class_result
+from ..maths.skill import Skill
+from . import registry
+from .calibrated import calibrated
 from .cost import check_size
 from .gold import Gold, as_gold
-from .learnt import Learnt, Solution, Whole
+from .learnt import Learnt, Solution
 from .method import Method
 from .needs import check_needs
 from .prior import as_prior
 from .silence import Heard
-from .skills import skills
+from .skills import expected_wrong, later
 from .spread import Spread
 
 if TYPE_CHECKING:
@@ -59,10 +62,12 @@ class Aggregator(Method):
         prior: Any = None,
         n_shards: int = 1,
         callback: Callback | None = None,
+        calibrate: bool | None = None,
     ) -> Result:
         """Labels, posteriors and workers' skills of these annotations, or of a table task, worker, label.
 
         `gold` is the known truth of some tasks (a mapping or a table task, label): it stays put and teaches.
+        `calibrate` corrects the confidence by gold (docs/methods/adaptive.md); by default the ensembles do.
         `prior` is what earlier projects say of the workers (a Result, or a table worker, true, observed, n).
         `n_shards` splits the work without changing the answer; `callback(iteration, objective)` watches it.
         """
@@ -70,9 +75,17 @@ class Aggregator(Method):
         check_size(self.name, annotations)
         known = as_gold(gold, annotations)
         check_needs(self.name, annotations, annotations.links is not None, known is not None, prior is not None)
-        found = self.answer(annotations, known, Run(n_shards, callback, as_prior(prior, annotations)))
+        run = Run(n_shards, callback, as_prior(prior, annotations))
+        found = self.answer(annotations, known, run)
         self.warn_unless_settled(found.converged, found.n_iter)
-        return self._result(annotations, known, found)
+        result = self._result(annotations, known, found)
+        wanted = self.calibrates if calibrate is None else calibrate
+        if known is None or not wanted or "gold" in registry.card(self.name).needs:
+            return result
+        result = calibrated(self, result, annotations, known, run)
+        # The share of right labels that gold measures narrows the intervals of the skills too.
+        skill = LazySkill(_skill(annotations, known, found, result.extra))
+        return replace(result, picture=ClassWorkers(skill, result.confusion, result.counts))
 
     def answer(self, annotations: Annotations, gold: Gold | None, run: Run) -> Solution:
         """`solve` without the tasks and workers who have no labels, whom it then speaks of without being moved."""
@@ -111,8 +124,6 @@ class Aggregator(Method):
 
     def _result(self, annotations: Annotations, gold: Gold | None, found: Solution) -> Result:
         posterior = found.posterior if gold is None else gold.clamp(found.posterior)
-        judge = Whole(replace(found, posterior=posterior))
-        skill = skills(Spread.of(annotations, gold), judge, len(found.workers_posteriors))
         return class_result(
             method=self.name,
             params=self.params(),
@@ -121,9 +132,7 @@ class Aggregator(Method):
             classes=annotations.classes,
             posterior=posterior,
             class_prior=found.class_prior,
-            skill=skill.mean,
-            skill_low=skill.low,
-            skill_high=skill.high,
+            skill=_skill(annotations, gold, found, found.extra),
             labels_per_task=annotations.labels_per_task,
             labels_per_worker=annotations.labels_per_worker,
             confusion=found.confusion,
@@ -134,6 +143,13 @@ class Aggregator(Method):
             **found.course(),
             versions=versions(),
         )
+
+
+def _skill(
+    annotations: Annotations, gold: Gold | None, found: Solution, extra: Mapping[str, Any]
+) -> Callable[[], Skill]:
+    posterior = found.posterior if gold is None else gold.clamp(found.posterior)
+    return later(annotations, gold, replace(found, posterior=posterior), expected_wrong(extra))
 
 
 @dataclass(frozen=True, kw_only=True)

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import replace
+from functools import partial
 from typing import Any
 
 import numpy as np
@@ -14,13 +15,18 @@ from ..core.result import Result
 from ..core.vocabulary import Codes, lookup, quote, widened
 from ..kinds.classes.annotations import Annotations
 from ..kinds.classes.answers import Classes
-from ..kinds.classes.estimate import ClassWorkers
+from ..kinds.classes.estimate import ClassWorkers, LazySkill
 from ..maths.order import order_by
+from ..maths.skill import Skill
 from ..maths.temperature import soften
+from ..maths.trust.gold_calibration import GoldCalibration
 from .models import ConfusionTable, VoteWeights
 from .strangers import Policy, refuse_strangers
 
 Mask = npt.NDArray[np.bool_]
+# What `extra` says of the tasks or workers of the fit alone.
+_OF_THE_FIT = ("vote_weight", "classifier", "gold_check", "can_ship", "blind_confidence", "blind_same", "blind_right",
+               "blind_label", "blind_hit", "blind_order")  # fmt: skip
 
 
 def infer(result: Result, annotations: Annotations, unknown_workers: Policy) -> Result:
@@ -33,8 +39,11 @@ def infer(result: Result, annotations: Annotations, unknown_workers: Policy) -> 
     votes = _recoded(annotations, result, workers, at)
     if result.model is None:
         raise ParameterError(f"{result.method} keeps nothing that could judge new tasks; fit it on them instead")
-    # A calibrated result judges new tasks at its own temperature.
+    # A calibrated result judges new tasks with its own calibration.
     posterior = soften(result.model.posterior(votes), result.extra.get("temperature", 1.0))
+    check = result.extra.get("gold_check") or {}
+    if "slope" in check:
+        posterior = GoldCalibration(check["slope"], check["shift"], check["centre"]).apply(posterior)
     old = np.zeros(len(workers), dtype=np.int64)
     old[known] = np.arange(len(result.workers))
     return replace(
@@ -75,19 +84,23 @@ def _stays(moved: Codes, size: int) -> bool:
 
 
 def _picture(result: Result, old: npt.NDArray[np.int64], known: Mask) -> ClassWorkers:
-    spread = {n: np.where(known, getattr(result, n)[old], np.nan) for n in ("skill", "skill_low", "skill_high")}
     return ClassWorkers(
-        **spread,
+        LazySkill(partial(_skill, result.picture, old, known)),
         confusion=None if result.confusion is None else _table(result.confusion, result, old, known),
         counts=None if result.counts is None else np.where(known[:, None, None], result.counts[old], 0.0),
     )
+
+
+def _skill(picture: Any, old: npt.NDArray[np.int64], known: Mask) -> Skill:
+    own = (picture.skill, picture.skill_low, picture.skill_high)
+    return Skill(*(np.where(known, values[old], np.nan) for values in own))
 
 
 def _extra(result: Result, old: npt.NDArray[np.int64], known: Mask) -> dict[str, Any]:
     if not isinstance(result.model, ConfusionTable | VoteWeights):
         # What is known of the old tasks and workers does not describe the new ones.
         return {name: value for name, value in result.extra.items() if not isinstance(value, np.ndarray)}
-    extra = {name: value for name, value in result.extra.items() if name not in ("vote_weight", "classifier")}
+    extra = {name: value for name, value in result.extra.items() if name not in _OF_THE_FIT}
     if "theta" in extra:
         extra["theta"] = _table(extra["theta"], result, old, known)
     return extra

@@ -19,6 +19,8 @@ class Method(ABC):
 
     name: ClassVar[str]
     takes: ClassVar[str] = "classes"
+    # Whether gold calibrates the confidence unless `fit` is told otherwise.
+    calibrates: ClassVar[bool] = False
     seed: Whole = 0
 
     def __post_init__(self) -> None:

@@ -23,7 +23,7 @@ from ..engine.drivers import Driver, Hire, InProcess
 from ..engine.em import Callback
 from ..engine.sources import Known, Source
 from ..kinds.classes.annotations import Annotations
-from ..kinds.classes.estimate import ClassPosterior, ClassWorkers
+from ..kinds.classes.estimate import ClassPosterior, ClassWorkers, LazySkill
 from ..maths.kernels import Workspace
 from .base import Aggregator, Run, SpreadAggregator
 from .cost import check_tables
@@ -31,7 +31,7 @@ from .learnt import Judge
 from .needs import check_needs
 from .prior import as_prior
 from .silence import Heard
-from .skills import skills
+from .skills import expected_wrong, skills
 from .spread import Spread, clamped
 from .survey import Speaking, Surveyed, survey
 
@@ -56,7 +56,7 @@ class PartEstimate:
 
 
 @dataclass(frozen=True, eq=False)
-class _Part:
+class Part:
     """A part as it is in the source."""
 
     votes: Annotations
@@ -64,8 +64,8 @@ class _Part:
     number: int
 
 
-def _as_it_is(part: Annotations, known: Known | None, first: int, number: int) -> _Part:  # noqa: ARG001
-    return _Part(part, known, number)
+def _as_it_is(part: Annotations, known: Known | None, first: int, number: int) -> Part:  # noqa: ARG001
+    return Part(part, known, number)
 
 
 @dataclass(frozen=True, eq=False)
@@ -80,7 +80,7 @@ class _Estimating:
     silent: Mapping[str, float]
     seed: int
 
-    def __call__(self, part: _Part) -> PartEstimate:
+    def __call__(self, part: Part) -> PartEstimate:
         votes = part.votes
         heard, own, known = self.speaking.only(votes, part.known)
         judged = self.judge(Workspace.of(own, known, self.compiled, self.first[part.number]))
@@ -118,8 +118,8 @@ class PartsFit(Course):
     n_tasks: int
     n_rows: int
     told: bool
-    driver: Driver[_Part] = field(repr=False)
-    judge: Callable[[_Part], PartEstimate] = field(repr=False)
+    driver: Driver[Part] = field(repr=False)
+    judge: Callable[[Part], PartEstimate] = field(repr=False)
 
     def map(self, use: Callable[[PartEstimate], T]) -> Iterator[T]:
         """use(estimate) of every part, in their order; it is called where the part is, so what it gives is small."""
@@ -130,7 +130,7 @@ class PartsFit(Course):
         return self.driver.map(self.judge)
 
 
-def _used(judge: Callable[[_Part], PartEstimate], use: Callable[[PartEstimate], T], part: _Part) -> T:
+def _used(judge: Callable[[Part], PartEstimate], use: Callable[[PartEstimate], T], part: Part) -> T:
     return use(judge(part))
 
 
@@ -149,7 +149,7 @@ def fit_parts(
     """
     if not isinstance(method, SpreadAggregator):
         raise ParameterError(
-            f"{method.name} needs all votes at once, so it cannot work in parts; hierarchical and committee can"
+            f"{method.name} needs all votes at once, so it cannot work in parts; adaptive and hierarchical can"
         )
     seen = survey(source, hire) if seen is None else seen
     some = source.part(0)
@@ -165,12 +165,13 @@ def fit_parts(
         history = history[speaking.workers]
     learnt = method.learn(data, Run(callback=callback, prior=history))
     method.warn_unless_settled(learnt.converged, learnt.n_iter)
-    skill = skills(data, learnt.judge, learnt.views, speaking.workers)
     found: dict[str, Any] = {name: getattr(learnt, name) for name in ("confusion", "counts", "extra")}
     if speaking.workers is not None:
         silent = Heard(np.empty(0, dtype=bool), speaking.workers, seen.weight[speaking.workers])
         found = silent.workers_in(**found, each=method.each_worker())
     compiled, seed = data.ready.compiled, method.seed
+    wrong = expected_wrong(learnt.extra)
+    skill = partial(skills, data, learnt.judge, learnt.views, speaking.workers, wrong)  # a pass, when it is asked for
     judge = _Estimating(learnt.judge, compiled, speaking, seen.first, learnt.class_prior, method.silent(), seed)
     return PartsFit(
         method=method.name,
@@ -178,7 +179,7 @@ def fit_parts(
         workers=some.workers,
         classes=some.classes,
         class_prior=learnt.class_prior,
-        picture=ClassWorkers(skill.mean, skill.low, skill.high, found["confusion"], found["counts"]),
+        picture=ClassWorkers(LazySkill(skill), found["confusion"], found["counts"]),
         labels_per_worker=seen.labels_per_worker,
         n_tasks=source.sizes.n_tasks,
         n_rows=source.sizes.rows,

@@ -38,7 +38,7 @@ __all__ = [
     "Card",
     "card",
     "default_for",
-    "default_of",
+    "default_method",
     "get",
     "learner",
     "method",
@@ -46,7 +46,7 @@ __all__ = [
     "register",
 ]
 
-DEFAULT = "committee"
+DEFAULT = "adaptive"
 # Methods for classes, under the name that they always had; all of them are in CARDS.
 METHODS = {**CLASSES, **JUDGES}
 CARDS: dict[str, Card] = {
@@ -86,14 +86,18 @@ def names(takes: str | None = "classes") -> list[str]:
 
 
 def default_for(kind: str) -> str:
-    """The method that is taken for a kind of answers when nobody says."""
+    """The default method of a kind of answers; `default_method` looks at the votes as well."""
     return DEFAULT if kind == "classes" else kinds.get(kind).default
 
 
-def default_of(votes: Any) -> str:
-    """The method that is taken for these votes: their kind's, or what its door `default` says of them."""
+def default_method(votes: Any, gold: Any = None) -> str:
+    """The method for these votes and gold answers where none is named: in Python, on the command line, on the server.
+
+    It is that of their kind, or what the kind's door `default` says of them: class labels in an order, or of judges
+    that are all models, have others.
+    """
     kind = votes.kind
-    return str(kind.door("default")(votes)) if kind.can("default") else default_for(kind.name)
+    return str(kind.door("default")(votes, gold)) if kind.can("default") else default_for(kind.name)
 
 
 def register(own: Card) -> Card:

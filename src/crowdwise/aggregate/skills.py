@@ -9,19 +9,23 @@ brings its own sides. Everything is a sum over parts, so parts need not be in me
 
 from __future__ import annotations
 
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from functools import partial
+from typing import Any
 
 import numpy as np
 import numpy.typing as npt
 
 from ..engine.selection import shrunk
+from ..kinds.classes.annotations import Annotations
 from ..maths.em import Additive, plus
 from ..maths.kernels import Workspace, accumulate, stats_of
 from ..maths.logspace import shares
 from ..maths.skill import Skill, skill_of, skill_sums, widest
 from .cost import too_thin
-from .learnt import Judge, judged
+from .gold import Gold
+from .learnt import Judge, Solution, Whole, judged
 from .spread import Spread, clamped
 
 F8 = npt.NDArray[np.float64]
@@ -29,6 +33,9 @@ F8 = npt.NDArray[np.float64]
 PASSES = 2
 # A class that no task is taken for may still be true.
 LEAST = 1e-6
+# Where the share of wrong labels is measured on gold, so much of it makes workers look better: on tasks whose label is
+# wrong some of them are right (docs/benchmarks/skills.md).
+MEASURED = 0.8
 
 
 @dataclass(frozen=True)
@@ -46,17 +53,51 @@ class Side(Additive):
         return shrunk(self.counts), prior / prior.sum()
 
 
-def skills(data: Spread, judge: Judge, views: int = 0, among: npt.NDArray[np.bool_] | None = None) -> Skill:
+def expected_wrong(extra: Mapping[str, Any]) -> float | None:
+    """The share of tasks with a wrong label, as far as it makes workers look better; None where the method has no
+    expectation that was learnt from truth."""
+    expected = extra.get("expected_accuracy")
+    if expected is None:
+        return None
+    measured = "slope" in (extra.get("gold_check") or {})
+    return (MEASURED if measured else 1.0) * (1.0 - float(expected["mean"]))
+
+
+def later(
+    annotations: Annotations, gold: Gold | None, found: Solution, wrong: float | None = None
+) -> Callable[[], Skill]:
+    """A function that computes the skills of a solution; it keeps the votes and the posterior, and nothing else.
+
+    Views are posteriors that nobody else keeps, so their sums over each worker's labels are taken at once.
+    """
+    data = Spread.of(annotations, gold)  # how passes are run is decided now, so that the bits do not depend on when
+    judge = Whole(Solution(found.posterior, found.class_prior, workers_posteriors=found.workers_posteriors))
+    if not found.workers_posteriors:
+        return partial(skills, data, judge, wrong=wrong)
+    return partial(_of_views, data.sum(partial(_as_told, judge), plus), wrong)
+
+
+def _of_views(sums: F8, wrong: float | None) -> Skill:
+    return widest([skill_of(view, wrong=wrong) for view in sums])
+
+
+def skills(
+    data: Spread,
+    judge: Judge,
+    views: int = 0,
+    among: npt.NDArray[np.bool_] | None = None,
+    wrong: float | None = None,
+) -> Skill:
     """Skill by the first side, with an interval that holds what all of them say; `views` is how many the judge has.
 
-    `among` are the workers here, where there are others who said nothing.
+    `among` are the workers here, where there are others who said nothing; `wrong` is that of `expected_wrong`.
     """
     if views or too_thin(data):  # or matrices would be far larger than what they are learnt from
         told_so: F8 = data.sum(partial(_as_told, judge), plus)
         found = list(told_so)
     else:
         found = [side.skill for side in sides(data, judge)]
-    return widest([skill_of(sums if among is None else _among(among, sums)) for sums in found])
+    return widest([skill_of(sums if among is None else _among(among, sums), wrong=wrong) for sums in found])
 
 
 def _among(workers: npt.NDArray[np.bool_], sums: F8) -> F8:

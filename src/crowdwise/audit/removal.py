@@ -9,6 +9,7 @@ from typing import Any, Literal
 import numpy as np
 import polars as pl
 
+from ..aggregate.fitting import fit
 from ..core.ledger import Ledger
 from ..core.result import Result
 from ..workers.flags import REMOVED, Flag
@@ -118,10 +119,11 @@ class Refit:
 
 
 def fit_without_flagged(method: Any, annotations: Any, **how: Any) -> Refit:
-    """Fit, leave out the workers who are flagged as guessing or colluding, and fit again; `how` goes to both fits."""
-    before = method.fit(annotations, **how)
+    """Fit, leave out the workers who are flagged as guessing or colluding, and fit again; `how` goes to both fits
+    (`cw.fit`)."""
+    before = fit(annotations, method, **how)
     flags = annotations.kind.door("flags")(annotations, before)
     removal = drop_flagged(annotations, flags)
-    result = method.fit(removal.annotations, **how)
+    result = fit(removal.annotations, method, **how)
     changed = int((result.labels != before.labels).sum()) if hasattr(result, "labels") else None
     return Refit(result, removal.annotations, removal, tuple(flags), changed)

@@ -75,6 +75,10 @@ def __getattr__(name: str) -> Any:
     return made
 
 
+def __dir__() -> list[str]:
+    return sorted({*globals(), "app"})
+
+
 def _version(wanted: bool) -> None:
     if wanted:
         typer.echo(f"crowdwise {__version__}")

@@ -10,8 +10,18 @@ import typer
 
 from .loading import checked_method, chosen_method, load, load_prior
 from .options import Force, Gold, GoldColumns, Json, Method, Params, Prior, Seed, Votes
-from .scale.parts import Dask, Far, Grouped, OutOfCore, WorkDir, aggregate_parts, refuse_in_parts
-from .terminal import clean, naming, print_json, print_table, progress, say, tell_ledger
+from .sampling import (
+    CheckOption,
+    ErrorOption,
+    Sampling,
+    SamplingOption,
+    refuse_check,
+    stated,
+    tell_assumed,
+    write_check,
+)
+from .scale.parts import Dask, Far, Grouped, Measured, OutOfCore, WorkDir, aggregate_parts, refuse_in_parts
+from .terminal import TOLD, clean, naming, print_json, print_table, progress, say, tell_choice, tell_ledger
 from .vote_options import USUAL, Asked, reads_votes
 
 if TYPE_CHECKING:
@@ -25,11 +35,19 @@ def aggregate(
     param: Params = None,
     gold: Gold = None,
     gold_columns: GoldColumns = None,
+    sampling: SamplingOption = None,
     prior: Prior = None,
     asked: Asked = USUAL,
     calibrate: Annotated[
-        bool, typer.Option("--calibrate", help="Soften overconfident probabilities; no label changes.")
-    ] = False,
+        bool | None,
+        typer.Option(
+            "--calibrate/--no-calibrate",
+            help="Calibrate confidence; no label changes. By default with --gold; without gold, on held-out labels.",
+            show_default=False,
+        ),
+    ] = None,
+    error: ErrorOption = None,
+    check: CheckOption = None,
     drop_flagged: Annotated[
         bool,
         typer.Option("--drop-flagged", help="Fit again without workers flagged as guessing or colluding; say who."),
@@ -59,31 +77,43 @@ def aggregate(
     from ..io.beside import refuse_to_overwrite
     from ..io.csv.cells import to_csv
     from ..io.run_folder import OWN, Run
+    from ..scoring.trust import at_error, error_of
 
     method = _asked_method(method, subjective)
     far = Far(out_of_core, dask, work_dir, grouped)
     if far.wanted(votes, asked):
-        refuse_in_parts(drop_flagged=drop_flagged, calibrate=calibrate)
-        _in_parts(votes, method, param, seed, asked, far, (gold, gold_columns), prior, (output, force, json))
+        refuse_in_parts(drop_flagged=drop_flagged)
+        measured = Measured(gold, sampling, calibrate, error, check)
+        _in_parts(votes, method, param, seed, asked, far, gold_columns, prior, (output, force, json), measured)
         return
     if output is not None:
         refuse_to_overwrite(output, OWN, force)
+    refuse_check(check, force)
     annotations, known = load(votes, asked, gold, gold_columns, method)
-    method = method or _for_judges(annotations, known)
-    chosen = chosen_method(method, annotations, seed, param)
+    chosen = chosen_method(method, annotations, seed, param, known)
     tell_ledger(annotations.ledger)
-    history = None if prior is None else load_prior(prior)
+    how = {
+        "gold": known, "prior": None if prior is None else load_prior(prior), "calibrate": calibrate,
+        "sampling": _sampling(sampling, gold, known, annotations, calibrate),
+    }  # fmt: skip
     with progress(chosen.name) as callback, naming(votes, gold, prior):
-        how = {"gold": known, "prior": history, "callback": callback}
-        result, annotations = _fit(chosen, annotations, how, drop_flagged, calibrate)
+        result, annotations = _fit(chosen, annotations, {**how, "callback": callback}, drop_flagged)
+    tell_assumed(result)
+    result = at_error(result, error_of(result, error))
     if output is not None:
         Run(result, annotations).save(output, force=force)
+    written = write_check(result, check, seed)
     if json:
         print_json(summary(result, annotations, output))
     elif output is None:
         sys.stdout.write(to_csv(result.to_table()))
     if not json:
-        tell(result, annotations, output)
+        tell(result, annotations, output, written)
+
+
+def _sampling(sampling: Sampling | None, path: Path | None, gold: Any, votes: Any, calibrate: bool | None) -> Any:
+    """How gold was drawn; not asked for where nothing rests on it."""
+    return None if sampling is None and calibrate is False else stated(sampling, path, gold, votes.tasks)
 
 
 def _in_parts(
@@ -93,18 +123,21 @@ def _in_parts(
     seed: int,
     asked: Asked,
     far: Far,
-    gold: tuple[Path | None, str | None],
+    gold_columns: str | None,
     prior: Path | None,
     out: tuple[Path | None, bool, bool],
+    measured: Measured,
 ) -> None:
     """The same over votes that lie in parts on disk."""
     from ..aggregate import registry
+    from ..scale.fitting import default_in_parts
     from .options import parse_params
+    from .vote_options import parse_order
 
-    name = registry.DEFAULT if method is None else method
+    name = default_in_parts(parse_order(asked.order)) if method is None else method
     chosen = registry.method(name, **{"seed": seed, **parse_params(name, param)})
     history = None if prior is None else load_prior(prior)
-    aggregate_parts(votes, chosen, asked, far, asked.truth(*gold), history, *out)
+    aggregate_parts(votes, chosen, asked, far, asked.truth(measured.gold, gold_columns), history, *out, measured)
 
 
 def _asked_method(method: str | None, subjective: bool) -> str | None:
@@ -117,43 +150,26 @@ def _asked_method(method: str | None, subjective: bool) -> str | None:
     return "subjective" if subjective else method
 
 
-def _for_judges(annotations: Any, known: Any) -> str | None:
-    """Judges that are all models err together: their families' vote without gold, their stack with enough of it."""
-    from ..aggregate.judges.about import all_models
-    from ..aggregate.judges.judge_stack import ENOUGH
-
-    if not annotations.kind.can("judges") or not all_models(annotations):
-        return None
-    if known is None:
-        return "family_vote"
-    return "judge_stack" if len(known) >= ENOUGH else None
-
-
-def _fit(chosen: Any, annotations: Any, how: dict[str, Any], drop_flagged: bool, calibrate: bool) -> tuple[Result, Any]:
+def _fit(chosen: Any, annotations: Any, how: dict[str, Any], drop_flagged: bool) -> tuple[Result, Any]:
     """The result, and the votes that it rests on."""
+    from ..aggregate.fitting import fit
     from ..audit.removal import fit_without_flagged
 
-    for wish, door in ((drop_flagged, "flags"), (calibrate, "calibrate")):
-        if wish:
-            annotations.kind.door(door)  # says that it does not know these
-    if drop_flagged:
-        found = fit_without_flagged(chosen, annotations, **how)
-        for sentence in found.sentences():
-            say(clean(sentence))
-        result, annotations = found.result, found.annotations
-    else:
-        result = chosen.fit(annotations, **how)
-    if calibrate:
-        result = annotations.kind.door("calibrate")(result, annotations, gold=how["gold"], prior=how["prior"])
-    return result, annotations
-
-
-# What a method says of its own outcome, where it does.
-TOLD = ("expected_accuracy", "chosen", "reason", "scores", "temperature", "warning", "subjective", "strength")
+    if not drop_flagged:
+        return fit(annotations, chosen, **how), annotations
+    annotations.kind.door("flags")  # one line where these votes have none
+    found = fit_without_flagged(chosen, annotations, **how)
+    for sentence in found.sentences():
+        say(clean(sentence))
+    return found.result, found.annotations
 
 
 def summary(result: Result, annotations: Any, output: Path | None) -> dict[str, Any]:
     """What --json prints."""
+    from ..scoring.outlook import statement
+
+    made = statement(result)
+    level = {} if made is None else {"trust": made.to_dict()}
     return {
         "method": result.method,
         "kind": result.kind.name,
@@ -165,22 +181,26 @@ def summary(result: Result, annotations: Any, output: Path | None) -> dict[str, 
         "iterations": result.n_iter,
         "converged": result.converged,
         **{name: result.extra[name] for name in TOLD if name in result.extra},
+        **level,
         "ledger": annotations.ledger.to_dict(),
         "output": None if output is None else str(output),
         "labels": None if output is not None else result.to_table().to_dicts(),
     }
 
 
-def tell(result: Result, annotations: Any, output: Path | None) -> None:
+def tell(result: Result, annotations: Any, output: Path | None, check: str = "") -> None:
     """The short summary for people."""
+    from ..scoring.outlook import outlook
+
     kind = result.kind
     say(
         f"{len(annotations):,} {kind.answers_word} of {annotations.n_tasks:,} tasks by {annotations.n_workers:,} "
         f"workers{result.estimate.size()}; {result.method}, {result.n_iter} iterations"
     )
     tell_choice(result)
+    say(clean(outlook(result, written=check)))
     for sentence in kind.door("sentences")(annotations, result):
-        say(sentence)
+        say(clean(sentence))
     none = int((annotations.labels_per_task == 0).sum())
     if none:
         who, rows = ("1 task has", "its row shows") if none == 1 else (f"{none:,} tasks have", "their rows show")
@@ -188,20 +208,3 @@ def tell(result: Result, annotations: Any, output: Path | None) -> None:
     if output is not None:
         print_table("Workers, best and worst", *kind.door("worker_rows")(result))
         say(f"written to {output}")
-
-
-def tell_choice(result: Result) -> None:
-    """Which model was chosen among which, and why; at which temperature. Silence where there was no choice."""
-    rows = [
-        [row["method"], f"{row['score']:.4f}", f"{row['standard_error']:.4f}", "*" * (row["method"] == chosen)]
-        for chosen in [result.extra.get("chosen")]
-        for row in result.extra.get("scores", [])
-    ]
-    if rows:
-        print_table("Held-out labels, mean log-likelihood", ["model", "score", "error", ""], rows)
-    if "reason" in result.extra:
-        say(f"chosen: {result.extra['reason']}")
-    if "warning" in result.extra:
-        say(clean(str(result.extra["warning"])))
-    if "temperature" in result.extra:
-        say(f"calibrated at temperature {result.extra['temperature']:.2f}")

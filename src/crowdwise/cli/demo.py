@@ -5,6 +5,7 @@ from __future__ import annotations
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
 
+import numpy as np
 import typer
 
 from ..aggregate.registry import DEFAULT
@@ -31,6 +32,7 @@ def demo(
     from ..io.beside import refuse_to_overwrite
     from ..io.run_folder import OWN, Run
     from ..report import write as write_report
+    from ..scoring.trust import ERROR, at_error
 
     out = console(stderr=False)
     refuse_to_overwrite(output / "run", OWN, force)
@@ -44,7 +46,8 @@ def demo(
         f"Among them: {', '.join(f'{n} {kind}' for kind, n in KINDS.items())}. crowdwise is told none of this."
     )
     results = _methods(crowd, digits, seed)
-    best: Result = results[DEFAULT]
+    best: Result = at_error(results[DEFAULT], ERROR)
+    _how_right(crowd, best, out)
     _whom_to_trust(crowd, best)
     _adversary(crowd, best, out)
     Run(best, votes).save(output / "run", force=True)
@@ -116,11 +119,32 @@ def _classifier(digits: Any, labels: Any) -> float:
     return float(model.score(digits.data[LABELLED:], digits.target[LABELLED:]))
 
 
+def _how_right(crowd: Crowd, result: Result, out: Any) -> None:
+    """What can be stated without the truth, and what the truth shows: the report's sentence."""
+    from ..report.calibration import calibration
+    from ..report.verdict import by_truth
+    from ..scoring.outlook import outlook
+    from ..scoring.trust import trust
+
+    shown = by_truth(calibration(crowd.annotations, result, crowd.truth_table()), trust(result))
+    out.print(f"Of the labels by {result.method} crowdwise knows, without the truth: {outlook(result)}.")
+    out.print(f"The truth of this crowd shows: {shown}.")
+
+
+def _right(crowd: Crowd) -> list[float]:
+    """The share of right labels of each worker, in these votes."""
+    votes = crowd.annotations
+    right = np.bincount(
+        votes.worker, weights=np.asarray(crowd.truth)[votes.task] == votes.label, minlength=votes.n_workers
+    )
+    return [float(share) for share in right / np.maximum(votes.labels_per_worker, 1)]
+
+
 def _whom_to_trust(crowd: Crowd, result: Result) -> None:
-    """The best and the worst of each kind: what crowdwise thinks beside what is true."""
+    """The best and the worst of each kind: what crowdwise thinks beside what their labels are."""
     from ..workers.short import bar
 
-    kinds, accuracy = _kinds(), crowd.worker_table()["accuracy"].to_list()
+    kinds, accuracy = _kinds(), _right(crowd)
     order = sorted(range(len(kinds)), key=lambda w: -float(result.skill[w]))
     rows = []
     for kind in KINDS:
@@ -131,13 +155,11 @@ def _whom_to_trust(crowd: Crowd, result: Result) -> None:
             shown = [f"{skill:.2f}", f"{low:.2f}–{high:.2f}", bar(skill, low, high), f"{accuracy[w]:.2f}"]
             rows.append([str(result.workers[w]), kind, *shown])
     rows.sort(key=lambda row: -float(row[2]))
-    header = ["worker", "kind", "skill", "interval", "0                     1", "true"]
+    header = ["worker", "kind", "skill", "interval", "0                     1", "right"]
     print_table("Whom to trust: the best and the worst of each kind", header, rows, stderr=False)
     inside = [lo <= a <= hi for lo, a, hi in zip(result.skill_low, accuracy, result.skill_high, strict=True)]
-    fooled = sum(not ok for ok, kind in zip(inside, kinds, strict=True) if kind == "copier")
     console(stderr=False).print(
-        f"{sum(inside)} of {len(kinds)} intervals hold the worker's true accuracy; {fooled} of the misses are copiers, "
-        "who look better than they are because they agree with each other."
+        f"{sum(inside)} of {len(kinds)} intervals hold the share of the worker's labels that are right."
     )
 
 
@@ -149,7 +171,7 @@ def _adversary(crowd: Crowd, result: Result, out: Any) -> None:
     says = result.confusion[worst].argmax(axis=1)
     pairs = ", ".join(f"{true}→{said}" for true, said in enumerate(says) if true != said)
     out.print(
-        f"\nWorker {result.workers[worst]} is an adversary: right {crowd.worker_table()['accuracy'][worst]:.0%} of the "
+        f"\nWorker {result.workers[worst]} is an adversary: right {_right(crowd)[worst]:.0%} of the "
         f"time, but predictable (true→said: {pairs}).\nMajority vote is misled by them; crowdwise reads their labels "
         "through their confusion matrix."
     )

@@ -74,14 +74,17 @@ def with_classes_of(annotations: Any, known: pl.DataFrame) -> Any:
     return annotations.with_classes(spelt_like(known["label"], annotations.classes))
 
 
-def chosen_method(method: str | None, votes: Any, seed: int, param: list[str] | None) -> Any:
-    """The method that was asked for, or the default for these votes; refused where it takes another kind of answers."""
+def chosen_method(method: str | None, votes: Any, seed: int, param: list[str] | None, gold: Any = None) -> Any:
+    """The method that was asked for, or the default for these votes and gold.
+
+    Refused where it takes another kind of answers.
+    """
     from ..aggregate import registry
     from ..core import kind as kinds
     from ..core.errors import ParameterError
     from .options import parse_params
 
-    name = registry.default_of(votes) if method is None else method
+    name = registry.default_method(votes, gold) if method is None else method
     takes = registry.card(name).takes
     if takes != votes.kind.name:
         some = ", ".join(registry.names(votes.kind.name)[:4])

@@ -108,7 +108,7 @@ Method = Annotated[
     typer.Option(
         "-m",
         "--method",
-        help="See: crowdwise methods. By default committee for classes, combined for numbers.",
+        help="See: crowdwise methods. By default adaptive for classes, combined for numbers.",
         metavar="NAME",
         show_default=False,
     ),

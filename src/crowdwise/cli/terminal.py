@@ -17,8 +17,22 @@ if TYPE_CHECKING:
     from rich.console import Console
 
     from ..core.ledger import Ledger
+    from ..core.result import Result
 
 
+# What a method says of its own outcome, where it does.
+TOLD = (
+    "expected_accuracy",
+    "independence",
+    "copying",
+    "chosen",
+    "reason",
+    "scores",
+    "temperature",
+    "warning",
+    "subjective",
+    "strength",
+)
 # Seconds between two lines of progress where nobody watches: in a log.
 SELDOM = 10.0
 
@@ -93,6 +107,23 @@ def tell_ledger(ledger: Ledger) -> None:
     if ledger.rows_dropped:
         reasons = "; ".join(f"{n:,} {reason}" for reason, n in ledger.dropped.items())
         say(f"{ledger.rows_in:,} rows in, {ledger.rows_used:,} used, {ledger.rows_dropped:,} dropped: {reasons}")
+
+
+def tell_choice(result: Result) -> None:
+    """Which model was chosen among which, and why; at which temperature. Silence where there was no choice."""
+    rows = [
+        [row["method"], f"{row['score']:.4f}", f"{row['standard_error']:.4f}", "*" * (row["method"] == chosen)]
+        for chosen in [result.extra.get("chosen")]
+        for row in result.extra.get("scores", [])
+    ]
+    if rows:
+        print_table("Held-out labels, mean log-likelihood", ["model", "score", "error", ""], rows)
+    if "reason" in result.extra:
+        say(f"chosen: {result.extra['reason']}")
+    if "warning" in result.extra:
+        say(clean(str(result.extra["warning"])))
+    if "temperature" in result.extra:
+        say(f"calibrated at temperature {result.extra['temperature']:.2f}")
 
 
 @contextmanager

@@ -3,18 +3,15 @@
 from __future__ import annotations
 
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated, Any
+from typing import Annotated
 
 import typer
 
-from .loading import checked_grades, checked_method, chosen_method, is_run, load
+from .fitted import Wanted, obtain
 from .options import Force, Gold, GoldColumns, Json, Level, Method, Params, Seed, parse_grades
-from .terminal import naming, print_json, print_table, progress, say, tell_ledger
+from .sampling import SamplingOption
+from .terminal import clean, naming, print_json, print_table, say
 from .vote_options import USUAL, Asked, reads_votes
-
-if TYPE_CHECKING:
-    from ..core.result import Result
-    from ..core.votes import Votes
 
 # What every kind of answers writes with -o, so that it can be looked for before a long fit.
 FILES = ("quality.csv", "agreement.csv", "flags.csv")
@@ -35,6 +32,7 @@ def workers(
     param: Params = None,
     gold: Gold = None,
     gold_columns: GoldColumns = None,
+    sampling: SamplingOption = None,
     asked: Asked = USUAL,
     level: Level = None,
     idle: Annotated[
@@ -60,14 +58,16 @@ def workers(
     """
     from ..io.beside import refuse_to_overwrite
     from ..io.csv.folder import write_tables
+    from ..scoring.sentences import err_together
     from ..workers.study import study
 
     if output is not None:
         refuse_to_overwrite(output, FILES, force)
     grades = parse_grades(level, asked.order)
-    answers, result, known = obtain(votes, method, param, (gold, gold_columns), asked, seed, grades)
+    made = obtain(votes, Wanted(method, param, (gold, gold_columns), asked, seed, sampling, grades=grades))
+    answers, result = made.votes, made.result
     with naming(votes, gold):
-        look = study(answers, result, gold=known, **grades, **({} if idle is None else {"idle": idle}))
+        look = study(answers, result, gold=made.gold, **grades, **({} if idle is None else {"idle": idle}))
     if output is not None:
         write_tables(output, look.files(), force=force)
     if json:
@@ -79,33 +79,7 @@ def workers(
             say(block)
         else:
             print_table(block.title, block.header, block.rows, stderr=False)
+    for sentence in err_together(result):
+        say(clean(sentence))
     if output is not None:
         say(f"written to {output}")
-
-
-def obtain(
-    votes: str,
-    method: str | None,
-    param: list[str] | None,
-    gold: tuple[Path | None, str | None],
-    asked: Asked,
-    seed: int,
-    grades: dict[str, Any],
-) -> tuple[Votes[Any], Result, Any]:
-    """Votes, their result and gold: from a run folder, or by fitting the method to a file."""
-    from ..io.run_folder import Run
-
-    if is_run(votes, asked):
-        run, said = Run.load(votes).shown()
-        if said is not None:
-            say(f"note: {said}")
-        answers = run.need_votes(votes)
-        checked_grades(answers, grades)
-        return answers, run.result, asked.truth(*gold, answers.kind)
-    checked_method(method)
-    answers, known = load(votes, asked, *gold, method)
-    chosen = chosen_method(method, answers, seed, param)
-    tell_ledger(answers.ledger)
-    with progress(chosen.name) as callback, naming(votes, gold[0]):
-        checked_grades(answers, grades)
-        return answers, chosen.fit(answers, gold=known, callback=callback), known

@@ -56,6 +56,11 @@ class Estimate(Part):
         """The columns that answers of this kind have in files."""
         return ("label",)
 
+    def to_check(self, tasks: pl.Series, picked: npt.NDArray[np.int64]) -> pl.DataFrame:
+        """A file to fill in with the truth of these tasks, as gold is read: task, and the empty answer."""
+        blank = pl.Series([None] * len(picked), dtype=pl.String)
+        return pl.DataFrame({"task": tasks.gather(picked), **dict.fromkeys(self.answer_columns(), blank)})
+
     def coder_options(self) -> dict[str, Any]:
         """What a coder must be told to read answers just as those that this rests on."""
         return {}

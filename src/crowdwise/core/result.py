@@ -7,7 +7,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field, fields
 from functools import cached_property
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, Literal
+from typing import TYPE_CHECKING, Any, ClassVar, Literal
 
 import numpy as np
 import numpy.typing as npt
@@ -85,6 +85,15 @@ class Result(Course):
             raise AttributeError(f"a result of {self.kind.people} has no {name!r}")
         raise AttributeError(name)
 
+    def __dir__(self) -> list[str]:
+        """Attributes of the result, and those that the estimate and the workers' picture lend it."""
+        lent = {name for part in self._lenders() for name in dir(part) if not name.startswith("_")}
+        return sorted({*super().__dir__(), *Result.__dataclass_fields__, *lent})
+
+    def _lenders(self) -> tuple[Any, ...]:
+        """Whose attributes are attributes of the result."""
+        return self.estimate, self.picture
+
     def __repr__(self) -> str:
         return (
             f"Result({self.method}: {len(self.tasks):,} tasks, {len(self.workers):,} workers, "
@@ -111,8 +120,8 @@ class Result(Course):
     def expected_accuracy(self) -> tuple[float, float, float] | None:
         """(mean, low, high): share of right labels, gold apart, with a 90 % interval; None where nobody learnt it.
 
-        The default method learns it over many crowds with known truth. The mean confidence of other methods is their
-        own claim, mostly too high.
+        With gold it is measured; without, the default method has it from many crowds with known truth. The mean
+        confidence of other methods is their own claim, mostly too high.
         """
         found = self.extra.get("expected_accuracy")
         return None if found is None else (float(found["mean"]), float(found["low"]), float(found["high"]))
@@ -125,20 +134,28 @@ class Result(Course):
 
     # ---------------------------------------------------------------- tables
     def to_table(self) -> pl.DataFrame:
-        """One row a task: task, what is believed of it, the number of its answers."""
-        return pl.DataFrame({"task": self.tasks, **self.estimate.table(self.labels_per_task)})
+        """One row a task: task, what is believed of it, the number of its answers; `can_ship` where that was decided
+        (`scoring.trust.at_error`), null where nobody knows."""
+        table = pl.DataFrame({"task": self.tasks, **self.estimate.table(self.labels_per_task)})
+        ships = self.extra.get("can_ship")
+        return table if ships is None else table.with_columns(can_ship=pl.Series(ships).fill_nan(None).cast(pl.Boolean))
 
     def worker_table(self) -> pl.DataFrame:
         """One row a worker: worker, n_labels, and their picture (for classes skill with its 95 % interval)."""
         return pl.DataFrame({"worker": self.workers, "n_labels": self.labels_per_worker, **self.picture.table()})
 
     def confusion_table(self) -> pl.DataFrame:
-        """One row a cell: worker, true, observed, p, n (expected number of labels); empty without a confusion."""
+        """One row a cell: worker, true, observed, p, n (expected number of labels); empty without a confusion.
+
+        p agrees with n: it is `confusion`, the model's own, or, where that contradicts the counts by more than sampling
+        error (a model with too few parameters to represent them), it is estimated from the counts (`shown_confusion`).
+        """
         m, k = len(self.workers), len(self.classes)
-        if self.confusion is None:
+        shown = self.shown_confusion
+        if shown is None:
             m = 0
         cells = np.indices((m, k, k)).reshape(3, -1)
-        flat = np.empty(0) if self.confusion is None else self.confusion.ravel()
+        flat = np.empty(0) if shown is None else shown.ravel()
         n = np.full(len(flat), np.nan) if self.counts is None else self.counts.ravel()[: len(flat)]
         return pl.DataFrame(
             {
@@ -149,6 +166,9 @@ class Result(Course):
                 "n": n,
             }
         )
+
+    # Whether the tasks lie in parts on disk.
+    in_parts: ClassVar[bool] = False
 
     @property
     def n_tasks(self) -> int:
@@ -209,6 +229,8 @@ class Result(Course):
         def skill_high(self) -> F8: ...  # noqa: D102
         @property
         def confusion(self) -> F8 | None: ...  # noqa: D102
+        @property
+        def shown_confusion(self) -> F8 | None: ...  # noqa: D102
         @property
         def counts(self) -> F8 | None: ...  # noqa: D102
 

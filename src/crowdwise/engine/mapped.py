@@ -85,6 +85,10 @@ class Mapped(Annotations):
         vars(self)[name] = found
         return found
 
+    def __dir__(self) -> list[str]:
+        """With the columns that are read when they are asked for."""
+        return sorted({*super().__dir__(), *Annotations.__dataclass_fields__})
+
     def __len__(self) -> int:
         return len(self.cell)
 

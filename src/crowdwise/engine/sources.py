@@ -65,6 +65,31 @@ class Source(Protocol[V_co]):
 
 
 @dataclass(frozen=True, eq=False)
+class WithoutGold(Generic[V_co]):
+    """The parts of a source, of whose tasks nothing is known."""
+
+    inner: Source[V_co]
+
+    @property
+    def sizes(self) -> Sizes:
+        """As its source."""
+        return self.inner.sizes
+
+    @property
+    def stays(self) -> bool:
+        """As its source."""
+        return self.inner.stays
+
+    def part(self, number: int) -> V_co:
+        """One part."""
+        return self.inner.part(number)
+
+    def known(self, number: int) -> Known | None:  # noqa: ARG002
+        """Nothing."""
+        return None
+
+
+@dataclass(frozen=True, eq=False)
 class InMemory(Generic[V]):
     """Votes in memory, as at most `n` runs of consecutive tasks with about equally many rows."""
 

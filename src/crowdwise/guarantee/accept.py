@@ -16,7 +16,7 @@ from ..core.votes import Votes
 from ..maths.guarantee import walk as walks
 from ..maths.guarantee.needed import no_error_seen
 from .certificate import Certificate, Part, Rung, batch_of
-from .gold import Gold, fingerprint, gold_tasks, not_used_to_fit, place
+from .gold import Gold, blind_to, fingerprint, gold_tasks, not_used_to_fit, place
 from .refit import split_fit
 from .sampling import check_random, settle
 from .standing import Surest, ordered
@@ -94,7 +94,8 @@ def accept(
     `of="all"` counts wrongly accepted tasks among all tasks (people do the rest); `guarantee="mean"` then promises
     only the mean. `per` is "class" or a column (or table) of groups: each keeps the promise by itself. Looking
     several times while gold grows must be planned (`looks`). `fit_share` is for methods that need gold. `surest` is by
-    what the surest tasks are found (standing.py); no such order breaks the promise.
+    what the surest tasks are found (standing.py); no such order breaks the promise. Gold that calibrated the result
+    (`cw.fit`) may be used again: the fit without it is judged.
 
     >>> import crowdwise as cw
     >>> crowd = cw.simulate.scenario("one_coin", tasks=400, workers=12, seed=1)
@@ -112,9 +113,10 @@ def accept(
     if isinstance(given, Votes):
         votes, given = given, fitted(given)
     about = None if votes is None else votes.about_workers
-    sample, found = place(gold, verdicts(given, votes), about)
-    if found.value is not None:
+    sample, labels = place(gold, verdicts(given, votes), about)
+    if labels.value is not None:
         raise ParameterError("numbers are not right or wrong; accept is for classes")
+    found = blind_to(sample, given, labels)
     not_used_to_fit(found, sample)
     how, sample, notes = settle(sampling, sample, found, what="a promise")
     checks = check_random(sample, found, only=True) if how == "random" else {}
@@ -123,6 +125,9 @@ def accept(
     used = sample.take(free[sample.task])
     parts, taken = _parts(per, used, found, free, terms)
     _enough(parts, terms)
+    if found.changed is not None:  # the promise is about the labels of the fit without gold
+        more = [*more, *blind_notes(found, taken)]
+        taken &= ~found.changed
     title = None if per is None else per if isinstance(per, str) else "group"
     certificate = Certificate(
         promise=promise(terms, title), error=terms.error, risk=terms.risk, of=terms.of, guarantee=terms.guarantee,
@@ -133,7 +138,16 @@ def accept(
         notes=[*notes, *more], surest="places" if scales else "confidence",
         scales={name: asdict(scale) for name, scale in scales.items()},
     )  # fmt: skip
-    return Acceptance(*tables(found, taken, sample), certificate)
+    shown = replace(labels, told=found.told, standing=found.order)
+    return Acceptance(*tables(shown, taken, sample), certificate)
+
+
+def blind_notes(found: Verdicts, taken: Mask) -> list[str]:
+    """What to know of a promise that rests on the fit without gold."""
+    assert found.changed is not None
+    n = int((taken & found.changed).sum())
+    notes = ["this gold was given to the fit too, so the fit without it is judged"]
+    return [*notes, f"{n:,} tasks whose label changed with the gold are left to people"] if n else notes
 
 
 def wrong_of(gold: Gold, found: Verdicts) -> Mask:

@@ -25,7 +25,7 @@ from ..maths.guarantee import double
 from ..maths.guarantee.regression import half_width, regression
 from .estimand import estimand
 from .figure import Figure
-from .gold import Gold, not_used_to_fit, place
+from .gold import Gold, blind_to, not_used_to_fit, place
 from .sampling import check_random, settle
 from .verdicts import Verdicts, verdicts
 
@@ -115,6 +115,7 @@ def difference(
 def _placed(given: Any, votes: Votes[Any] | None, gold: Any) -> tuple[Verdicts, Gold]:
     votes = given if isinstance(given, Votes) else votes
     sample, found = place(gold, verdicts(given, votes), None if votes is None else votes.about_workers)
+    found = blind_to(sample, given, found)
     not_used_to_fit(found, sample)
     return found, sample
 
@@ -159,7 +160,7 @@ def _moved(gold: Gold, place: I8) -> Gold:
 def _reordered(found: Verdicts, order: I8) -> Verdicts:
     parts: dict[str, Any] = {
         name: None if (value := getattr(found, name)) is None else value[order]
-        for name in ("label", "confidence", "n_labels", "value", "posterior", "told", "standing")
+        for name in ("label", "confidence", "n_labels", "value", "posterior", "told", "standing", "changed")
     }
     return replace(found, tasks=found.tasks.gather(order), **parts)
 

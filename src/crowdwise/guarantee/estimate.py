@@ -17,7 +17,7 @@ from ..maths.guarantee.regression import Estimated, half_width, ppi_plus_plus, r
 from .difference import difference, two_workers
 from .estimand import Estimand, estimand
 from .figure import Figure
-from .gold import Gold, not_used_to_fit, place
+from .gold import Gold, blind_to, not_used_to_fit, place
 from .refit import split_fit
 from .sampling import check_random, settle
 from .verdicts import Verdicts, verdicts
@@ -52,7 +52,8 @@ def estimate(
     table or mapping task, label; `sampling` says how its tasks were drawn: "random", "within verdict", "weights" (a
     column probability), "by truth", or a `Draw`. "difference:A,B" is of two classes (who won), or of the accuracies of
     two workers. `for_` "these" tasks or "new" ones of their kind; `by` gives a
-    figure for each group of tasks too. `fit_share` fits a method that needs gold on that share of it.
+    figure for each group of tasks too. `fit_share` fits a method that needs gold on that share of it. Gold that
+    calibrated the result (`cw.fit`) may be used again: the labels of the fit without it are the verdicts.
 
     >>> import crowdwise as cw
     >>> tasks = [f"t{i:03}" for i in range(400)]
@@ -79,8 +80,12 @@ def estimate(
         return difference(*two, gold=gold, sampling=sampling, level=level, for_=for_, seed=seed)
     about = None if votes is None else votes.about_workers
     sample, found = place(gold, verdicts(given, votes), about)
+    found = blind_to(sample, given, found)
     not_used_to_fit(found, sample)
     how, sample, notes = settle(sampling, sample, found, anyway)
+    if found.changed is not None:
+        notes = [*notes, f"this gold was given to the fit too: the figure is about the labels of the fit without it, "
+                 f"{int(found.changed.sum()):,} of which changed with the gold"]  # fmt: skip
     sample, found, notes = _without_told(sample, found, notes)
     checks = check_random(sample, found, within=how == "within verdict") if how in ("random", "within verdict") else {}
     wanted = estimand(of, found)

@@ -13,9 +13,12 @@ import polars as pl
 
 from ..core.errors import DataError, ParameterError
 from ..core.intake.frames import to_polars
+from ..core.result import Result
 from ..core.side_tables import SideTable
 from ..core.truth import place_gold, truth_table
 from ..core.vocabulary import as_series, lookup, spelt_like, union
+from ..scale.hashing import fingerprint_of
+from ..scale.plan import Plan
 from .verdicts import Verdicts
 
 F8 = npt.NDArray[np.float64]
@@ -137,10 +140,9 @@ def gold_tasks(gold: Any) -> pl.Series:
     return names.cast(pl.String).unique()
 
 
-def fingerprint(names: pl.Series) -> str:
-    """A hash of ids, whatever their order."""
-    text = names.cast(pl.String).sort().str.join("\n")[0]
-    return hashlib.sha256(str(text).encode()).hexdigest()[:16]
+def fingerprint(names: pl.Series | Plan) -> str:
+    """A hash of ids, whatever their order; of a plan, of those of its tasks."""
+    return names.fingerprint() if isinstance(names, Plan) else fingerprint_of([names.cast(pl.String).sort()])
 
 
 def hashed(names: pl.Series, seed: int) -> F8:
@@ -149,6 +151,24 @@ def hashed(names: pl.Series, seed: int) -> F8:
         hashlib.blake2b(f"{seed}:{name}".encode(), digest_size=8).digest() for name in names.cast(pl.String).to_list()
     ]
     return np.frombuffer(b"".join(digests), dtype=">u8").astype(np.float64) / 2.0**64
+
+
+def blind_to(gold: Gold, given: Any, found: Verdicts) -> Verdicts:
+    """The verdicts of the fit without gold, where `given` was fitted with this gold and calibrated on it: gold may
+    judge a fit that has not seen it. The same verdicts where the gold is another one, or there was no such fit."""
+    mine = np.zeros(len(found), dtype=bool)
+    mine[gold.task] = True
+    extra = given.extra if isinstance(given, Result) else {}
+    if found.told is None or not (found.told & mine).any() or "blind_label" not in extra:
+        return found
+    code = lookup(found.classes, given.classes)[0].astype(np.int64)
+    label = np.where(found.said, code[np.asarray(extra["blind_label"], dtype=np.int64)], len(found.classes))
+    confidence = np.asarray(extra["blind_confidence"], dtype=float)
+    told = found.told & ~mine
+    changed = (label != found.label) & ~mine
+    return replace(
+        found, label=label, confidence=confidence, posterior=None, told=told if told.any() else None, changed=changed
+    )
 
 
 def not_used_to_fit(verdicts: Verdicts, gold: Gold) -> None:

@@ -29,8 +29,9 @@ def split_fit(given: Any, votes: Votes[Any] | None, gold: Any, share: float, see
     fit, rest = table.filter(pl.Series(luck < share)), table.filter(pl.Series(luck >= share))
     if not len(fit) or not len(rest):
         raise DataError(f"{len(table)} gold labels are too few to split")
+    known = fit.select("task", "label")
     if isinstance(given, Result):
         method = registry.method(given.method, **given.params)
     else:
-        method = registry.method(registry.default_for(votes.kind.name), seed=seed)
-    return method.fit(votes, gold=fit.select("task", "label")), rest
+        method = registry.method(registry.default_method(votes, known), seed=seed)
+    return method.fit(votes, gold=known), rest

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+from collections.abc import Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
@@ -10,10 +11,14 @@ from typing import Any
 import numpy as np
 import polars as pl
 
-from ..core.errors import DataError, ParameterError
+from ..core.errors import DataError, ParameterError, unwritable
+from ..core.result import Result
 from ..core.vocabulary import lookup
-from ..maths.guarantee.sampled import holm, rank_sum, rest_of, shares_differ
-from .gold import SAMPLINGS, Gold, fingerprint
+from ..io.csv.cells import to_csv
+from ..maths.guarantee.sampled import sample_tests
+from ..scale.found import FoundInParts
+from ..scale.hashing import sampling_order
+from .gold import SAMPLINGS, Gold, fingerprint, gold_tasks
 from .verdicts import Verdicts, verdicts
 
 LEVEL = 0.01
@@ -21,6 +26,8 @@ FORMAT = 1
 DESIGNS = ("random", "unsure")
 # Of the drawn tasks so many may be missing in the middle before it is no random sample any more.
 MISSING = 0.05
+# A file of tasks to label has its record beside it: check.csv, check.draw.json.
+RECORD = ".draw.json"
 AT_RANDOM = "a random draw; give --sampling random if it was one, or draw gold with --draw"
 
 
@@ -55,6 +62,8 @@ class Draw:
         try:
             told = json.loads(Path(path).read_text(encoding="utf-8"))
             told.pop("format")
+            if not isinstance(told["tasks"], list):
+                raise TypeError("its tasks are no list")
             return Draw(**told)
         except (OSError, ValueError, TypeError, KeyError, AttributeError) as error:
             raise DataError(f"{path} is no record of a draw ({' '.join(str(error).split())[:80]})") from None
@@ -82,6 +91,79 @@ def draw(given: Any, n: int, *, seed: int = 0, design: str = "random") -> Draw:
         picked, chance = places[chosen], pi[chosen].tolist()
     tasks = found.tasks.gather(picked).to_list()
     return Draw(tasks, seed, len(found), fingerprint(found.tasks), design, chance)
+
+
+def to_check(result: Result, n: int, *, seed: int = 0) -> pl.DataFrame:
+    """A file to fill in: `n` tasks of any kind drawn at random among those with answers and without gold, or as many as
+    there are; read as gold once it is filled in."""
+    if result.extra.get("subjective"):
+        raise ParameterError("this run is subjective: there is no one truth of a task to be right about")
+    if isinstance(result, FoundInParts):
+        result = result.drawn(n, seed=seed)
+    free = np.asarray(result.labels_per_task) > 0
+    if result.gold is not None:
+        free &= ~np.asarray(result.gold)
+    places = np.flatnonzero(free)
+    if not len(places):
+        raise ParameterError("every task with answers has gold; there is nothing left to check")
+    picked = places[sampling_order(result.tasks.gather(places), seed)[:n]]
+    return result.estimate.to_check(result.tasks, picked)
+
+
+def save_check(result: Result, path: str | Path, n: int, *, seed: int = 0) -> pl.DataFrame:
+    """Write a file to fill in (`to_check`) and beside it the record of the draw, by which the file is known as a random
+    sample when it comes back as gold."""
+    path = Path(path)
+    table = to_check(result, n, seed=seed)
+    try:
+        path.parent.mkdir(parents=True, exist_ok=True)
+        path.write_text(to_csv(table), encoding="utf-8")
+        if "task" in table.columns:
+            made = Draw(table["task"].to_list(), seed, result.n_tasks, fingerprint_of_tasks(result))
+            made.save(record_of(path))
+    except OSError as error:
+        raise unwritable(path, error) from error
+    return table
+
+
+def fingerprint_of_tasks(result: Result) -> str:
+    """A hash of the names of a result's tasks, which need not be in memory."""
+    return result.fingerprint() if isinstance(result, FoundInParts) else fingerprint(result.tasks)
+
+
+def record_of(path: Path) -> Path:
+    """Where the record of the draw of this file lies: check.draw.json beside check.csv."""
+    return path.with_name(f"{path.stem}{RECORD}")
+
+
+def draw_beside(path: Path, gold: Any, tasks: pl.Series, more: Sequence[Path] = ()) -> tuple[Draw, Path] | None:
+    """The recorded draw of `tasks` that a file of gold is the labelled part of, and its record, which lies in the same
+    folder or is one of `more`; None where there is none."""
+    if not hasattr(gold, "columns") or "task" not in gold.columns:
+        return None
+    labelled, of = set(gold_tasks(gold).to_list()), fingerprint(tasks)
+    own = record_of(path)
+    for record in dict.fromkeys([own, *sorted(path.parent.glob("*draw.json")), *more]):
+        if not record.is_file():
+            continue
+        try:
+            made = Draw.load(record)
+        except DataError:
+            if record == own:
+                raise
+            continue
+        if made.of == of and _is_beginning(labelled, [str(name) for name in made.tasks]):
+            return made, record
+    return None
+
+
+def _is_beginning(labelled: set[str], drawn: list[str]) -> bool:
+    """Whether these are the drawn tasks, or the first of them, with few gaps."""
+    places = [place for place, name in enumerate(drawn) if name in labelled]
+    if not places or len(places) < len(labelled):
+        return False
+    reached = places[-1] + 1
+    return reached - len(places) <= MISSING * reached
 
 
 def settle(
@@ -152,31 +234,19 @@ def check_random(gold: Gold, found: Verdicts, *, within: bool = False, only: boo
     mine[gold.task] = True
     if mine.all() or not mine.any():
         return {}
-    p: dict[str, float] = {}
-    k = len(found.classes) + 1
-    inside, outside = (np.bincount(found.label[mask], minlength=k) for mask in (mine, ~mine))
-    if found.value is None and not within:
-        p["verdict"] = shares_differ(inside, outside)
-    strata = found.label if within else np.zeros(len(found), dtype=np.int64)
     columns = {"confidence": found.confidence, "labels per task": found.n_labels.astype(float)}
     if found.value is not None:
         columns["verdict"] = found.value
-    for name, values in columns.items():
-        p[name] = min(_rank(values, mine, strata), 1.0)
-    fixed = dict(zip(p, holm(list(p.values())), strict=True))
-    worst = min(fixed, key=fixed.__getitem__)
-    if fixed[worst] <= LEVEL:
-        raise DataError(_refused(worst, fixed[worst], inside, outside, found, mine, only))
-    return fixed
-
-
-def _rank(values: Any, mine: Any, strata: Any) -> float:
-    """The smallest p over the strata, for their number."""
-    found = [
-        rank_sum(values[mine & (strata == s)], rest_of(values[strata == s], mine[strata == s]))
-        for s in np.unique(strata[mine])
-    ]
-    return min(found) * len(found)
+    label = found.label if found.value is None and not within else None
+    p = sample_tests(mine, label, columns, found.label if within else None)
+    if "label" in p:
+        p = {"verdict": p.pop("label"), **p}
+    worst = min(p, key=p.__getitem__)
+    if p[worst] <= LEVEL:
+        k = len(found.classes) + 1
+        inside, outside = (np.bincount(found.label[mask], minlength=k) for mask in (mine, ~mine))
+        raise DataError(_refused(worst, p[worst], inside, outside, found, mine, only))
+    return p
 
 
 def _refused(worst: str, p: float, inside: Any, outside: Any, found: Verdicts, mine: Any, only: bool) -> str:

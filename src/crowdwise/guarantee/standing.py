@@ -1,51 +1,29 @@
-"""In which order accept takes tasks: by confidence, or by the lower of two places where a committee labelled them.
+"""In which order accept takes tasks: by confidence, or by the lower of two places where an average of methods
+(`adaptive`, `committee`) labelled them.
 
-A promise holds for every order that was fixed without the gold; the order only decides how much is accepted. The
-committee's confidence is an average, and averages lose at the top: tasks on which many agree stand there side by side,
-whoever these many are. Its model knows who said it, and drifts where a crowd is thin. So a task stands where the more
-doubtful of the two puts it: the lower of its places (share of tasks that are no surer) by either confidence.
+A promise holds for every order that was fixed without the gold; the order only decides how much is accepted. Why two
+places: aggregate/ensemble/second_view.py, which gives a fit with gold the order of its blind fit.
 `python -m benchmarks.guarantee order` compares orders on sets that took no part in this choice, and on those that did.
 """
 
 from __future__ import annotations
 
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from typing import Any, Literal
 
 import numpy as np
 import numpy.typing as npt
 
 from ..aggregate import registry
+from ..aggregate.ensemble.second_view import AVERAGES, OWN, second_model
 from ..core.errors import CrowdwiseError, DataError, ParameterError
 from ..core.result import Result
 from ..core.votes import Votes
-from ..maths.guarantee.walk import places
+from ..maths.guarantee.places import Scale, lowest_place, scale_of
 from .verdicts import Verdicts
 
 F8 = npt.NDArray[np.float64]
 Surest = Literal["auto", "confidence", "places"]
-# So many steps a scale of confidences has in a certificate.
-STEPS = 1000
-OWN = "confidence"
-
-
-@dataclass(frozen=True)
-class Scale:
-    """Values of a confidence in the certified batch, rising, and the place of each."""
-
-    value: list[float]
-    place: list[float]
-
-    def of(self, confidence: F8) -> F8:
-        """The place that such a confidence had there."""
-        return np.interp(confidence, self.value, self.place)
-
-
-def scale_of(confidence: F8) -> Scale:
-    """At most a thousand steps of the places of these confidences; ties share the middle of theirs."""
-    value, place = places(confidence)
-    keep = np.unique(np.rint(np.linspace(0, len(value) - 1, min(len(value), STEPS))).astype(np.int64))
-    return Scale(value[keep].tolist(), place[keep].tolist())
 
 
 def ordered(
@@ -61,7 +39,7 @@ def ordered(
     if model is None or votes is None:
         if surest == "auto":
             return found, {}, []
-        what = "the votes" if model is not None else "labels of the committee"
+        what = "the votes" if model is not None else f"labels of {' or '.join(AVERAGES)}"
         raise DataError(f"an order by places needs {what}; order by confidence, or name a run that has them")
     try:
         second = _second(model, votes, found)
@@ -79,15 +57,12 @@ def ordered(
         return found, {}, []
     if set(made) - set(views):
         raise DataError(f"the certificate orders tasks by {' and '.join(made)}, this run has {' and '.join(views)}")
-    standing = np.min([made[name].of(view) for name, view in views.items()], axis=0)
-    return replace(found, standing=standing), made, []
+    return replace(found, standing=lowest_place(made, views)), made, []
 
 
 def _model(given: Any) -> str | None:
-    """The model beside a committee's average, None of every other method."""
-    if isinstance(given, Result) and given.method == "committee":
-        return str(given.params.get("model", "hierarchical"))
-    return None
+    """The model beside an average of methods, None for every other method."""
+    return second_model(given.method, given.params) if isinstance(given, Result) else None
 
 
 def _second(model: str, votes: Votes[Any], found: Verdicts) -> F8:

@@ -26,7 +26,8 @@ class Verdicts:
     """label[task] (a code; len(classes) where there is none) with its confidence, or value[task] for numbers.
 
     `told` marks the tasks whose gold made these verdicts; `who` is the judge's name, or the method's. `standing` is the
-    order in which tasks are accepted, where it is not the confidence.
+    order in which tasks are accepted, where it is not the confidence. `changed` marks labels that the fit with gold
+    changed, where these are the verdicts of the fit without it.
     """
 
     tasks: pl.Series
@@ -39,6 +40,7 @@ class Verdicts:
     posterior: F8 | None = None
     told: Mask | None = None
     standing: F8 | None = None
+    changed: Mask | None = None
     about: SideTable = None
     judges: list[dict[str, Any]] = field(default_factory=list)
 
@@ -60,7 +62,7 @@ class Verdicts:
         mask = pl.Series(tasks)
         parts: dict[str, Any] = {
             name: None if (value := getattr(self, name)) is None else value[tasks]
-            for name in ("label", "confidence", "n_labels", "value", "posterior", "told", "standing")
+            for name in ("label", "confidence", "n_labels", "value", "posterior", "told", "standing", "changed")
         }
         return replace(self, tasks=self.tasks.filter(mask), **parts)
 
@@ -145,7 +147,7 @@ def fitted(votes: Votes[Any], method: str | None = None, seed: int = 0) -> Resul
     if method is None and votes.single_label and votes.n_workers == 1 and votes.kind.can("one_worker"):
         plain: Result = votes.kind.door("one_worker")().fit(votes)
         return plain
-    name = registry.default_for(votes.kind.name) if method is None else method
+    name = registry.default_method(votes) if method is None else method
     found: Result = registry.method(name, seed=seed).fit(votes)
     return found
 

@@ -28,11 +28,17 @@ from .tables import open_table
 VOTES, LEDGER, HISTORY = "votes.parquet", "ledger.json", "history.csv"
 # Votes of a sample of tasks, where all of them lie in parts.
 SAMPLE = "votes_sample.parquet"
-TABLES = ("labels.csv", "workers.csv", "confusion.csv", LEDGER)
+# A table of all rows always, and as CSV where it has at most MOST_CSV_ROWS; of a fit in parts LABELS is a folder of
+# Parquet files, which are read like one.
+LABELS, CONFUSION = "labels.parquet", "confusion.parquet"
+MOST_CSV_ROWS = 1_000_000
+# Of a fit in parts, what the fit without gold says of each task: rows as in LABELS.
+BLIND = "blind.parquet"
+TABLES = (LABELS, "labels.csv", "workers.csv", CONFUSION, "confusion.csv", LEDGER)
 ABOUT = ("about_tasks.parquet", "about_workers.parquet")
 # All that a run may write; what else lies in its folder is somebody else's.
 LINKS = "links.parquet"
-OWN = (*TABLES, *FILES, VOTES, *ABOUT, LINKS, HISTORY, "items.csv")
+OWN = (*TABLES, *FILES, VOTES, SAMPLE, BLIND, *ABOUT, LINKS, HISTORY, "items.csv")
 # More files of the run, each written into the folder that is being filled.
 More = Callable[[Path], None]
 
@@ -62,7 +68,9 @@ class Run:
     def save(
         self, folder: str | Path, *, force: bool = False, more: More | None = None, names: tuple[str, ...] = ()
     ) -> Path:
-        """Write everything: tables for people (labels.csv, workers.csv, ...) and files that `load` reads again.
+        """Write everything: tables (labels.parquet, labels.csv, workers.csv, ...) and files that `load` reads again.
+
+        Tables of more than a million rows are written as Parquet alone.
 
         Never over an existing run without `force`. It is written beside and renamed: an interrupted run leaves the old
         folder or the new one. `more` writes further files, which are called `names`.
@@ -86,12 +94,15 @@ class Run:
         return folder
 
     def _write_tables(self, folder: Path) -> None:
-        to_csv(self.result.to_table(), folder / "labels.csv")
+        labels = self.result.to_table()
+        with_gold(labels, self.result.gold).write_parquet(folder / LABELS)
+        if labels.height <= MOST_CSV_ROWS:
+            to_csv(labels, folder / "labels.csv")
         to_csv(self.result.worker_table(), folder / "workers.csv")
         for name, table in self.result.estimate.tables(self.result.tasks).items():
             to_csv(table, folder / name)
         if getattr(self.result.picture, "confusion", None) is not None:
-            to_csv(self.result.confusion_table(), folder / "confusion.csv")
+            write_confusion(self.result, folder)
         text = json.dumps(self.ledger.to_dict(), indent=2, ensure_ascii=False) + "\n"
         (folder / LEDGER).write_text(text, encoding="utf-8")
 
@@ -132,6 +143,19 @@ class Run:
         if self.votes is None:
             raise DataError(f"{folder} holds a result but not its votes ({VOTES}); name the file of votes instead")
         return self.votes
+
+
+def with_gold(labels: pl.DataFrame, gold: Any) -> pl.DataFrame:
+    """The table of the tasks, with a column `gold` where the fit was given some."""
+    return labels if gold is None else labels.with_columns(gold=pl.Series(gold))
+
+
+def write_confusion(result: Result, folder: Path) -> None:
+    """The table of all confusion matrices: as Parquet, and as CSV where it is small enough."""
+    table = result.confusion_table()
+    table.write_parquet(folder / CONFUSION)
+    if table.height <= MOST_CSV_ROWS:
+        to_csv(table, folder / "confusion.csv")
 
 
 def load_votes(folder: Path, result: Result, name: str = VOTES) -> Any:

@@ -100,3 +100,7 @@ def __getattr__(name: str) -> Any:
         ) from None
     globals()[name] = value
     return value
+
+
+def __dir__() -> list[str]:
+    return sorted({*globals(), *__all__})

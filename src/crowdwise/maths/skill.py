@@ -9,9 +9,11 @@ observations' worth, and the Beta posterior is taken at that many. The prior is 
 Louis (1982), JRSS B 44(2), doi:10.1111/j.2517-6161.1982.tb01203.x.
 
 One thing no label shows: what everybody gets wrong together counts as right. It makes all workers look better than they
-are, never worse. So the lower end gives way by COMMON_ERRORS in log odds, as far as the labels were not on gold: that
-much covers nine in ten of the real crowds with known truth (docs/benchmarks/skills.md). Where workers err each on their
-own it then misses nobody, and the upper end may miss as many as both ends together.
+are, never worse. So the lower end gives way, as far as the labels were not on gold: by COMMON_ERRORS in log odds, by
+no more than the share of tasks whose label is expected to be wrong, where the method has learnt that from truth
+(`wrong`: small where errors are independent, measured where there is gold). That much covers nine in ten of the real
+crowds with known truth (docs/benchmarks/skills.md). Where workers err each on their own it then misses nobody, and the
+upper end may miss as many as both ends together.
 """
 
 from __future__ import annotations
@@ -26,6 +28,8 @@ F8 = npt.NDArray[np.float64]
 
 PRIOR_STRENGTH = 2.0
 COMMON_ERRORS = 1.0
+# By so many standard errors a confusion matrix contradicts the counts beside it.
+ERRORS = 4.0
 
 
 @dataclass(frozen=True)
@@ -68,15 +72,18 @@ def skill_sums(
     return sums
 
 
-def skill_of(sums: F8, level: float = 0.95) -> Skill:
-    """The skills that sums over all rows amount to."""
+def skill_of(sums: F8, level: float = 0.95, wrong: float | None = None) -> Skill:
+    """The skills that sums over all rows amount to; `wrong` is the expected share of tasks with a wrong label."""
     n, hits, doubt, told = sums
     total = float(n.sum())
     crowd = float(np.clip(hits.sum() / total, 0.01, 0.99)) if total else 0.5
     unseen = 1 - np.divide(told, n, out=np.zeros_like(n), where=n > 0)
     seen = share_interval(n, hits, doubt, np.full(len(n), crowd), level, upper=(1 - level) / 2 * (1 + unseen))
     odds = np.exp(-COMMON_ERRORS * unseen)
-    return Skill(seen.mean, seen.low * odds / (1 - seen.low * (1 - odds)), seen.high)
+    low = seen.low * odds / (1 - seen.low * (1 - odds))
+    if wrong is not None:
+        low = np.maximum(low, seen.low - wrong * unseen)
+    return Skill(seen.mean, low, seen.high)
 
 
 def widest(views: Sequence[Skill]) -> Skill:
@@ -107,3 +114,24 @@ def share_interval(n: F8, hits: F8, doubt: F8, centre: F8, level: float = 0.95, 
 def effective_n(n: F8, doubt: F8, share: F8) -> F8:
     """Observations' worth that n uncertain ones carry (Louis 1982); at least a fiftieth of them."""
     return np.asarray(np.clip(n - doubt / np.maximum(share * (1 - share), 1e-12), 0.02 * n, n))
+
+
+def rows_of(counts: F8) -> F8:
+    """Confusion rows of counts[worker, true, observed], with two pseudo-labels a row at the crowd's mean row."""
+    n = counts.sum(axis=2, keepdims=True)
+    return np.asarray((counts + PRIOR_STRENGTH * crowd_rows(counts)) / (n + PRIOR_STRENGTH))
+
+
+def crowd_rows(counts: F8) -> F8:
+    """The crowd's mean confusion matrix [true, observed]."""
+    pooled = counts.sum(axis=0) + 0.5
+    return np.asarray(pooled / pooled.sum(axis=1, keepdims=True))
+
+
+def contradicts(confusion: F8, counts: F8) -> npt.NDArray[np.bool_]:
+    """Cells of confusion[worker, true, observed] that differ from the shares of the counts by more than ERRORS standard
+    errors and two pseudo-labels."""
+    n = counts.sum(axis=2, keepdims=True)
+    size = np.maximum(n, 1e-9)
+    bound = ERRORS * np.sqrt(confusion * (1 - confusion) / size) + PRIOR_STRENGTH / size
+    return np.asarray((n > 0) & (np.abs(confusion - counts / size) > bound))

@@ -50,12 +50,12 @@ class Plots:
     def confusion(self, worker: Any, ax: Any = None) -> Any:
         """One worker's confusion matrix: rows are true classes, columns what the worker says."""
         result = self.result
-        if result.confusion is None:
+        if result.shown_confusion is None:
             raise DataError(f"{result.method} gives no confusion matrices; use a method such as dawid_skene")
         names = result.workers.to_list()
         if worker not in names:
             raise ParameterError(f"there is no worker {worker!r}; the first are {names[:3]}")
-        table = result.confusion[names.index(worker)]
+        table = result.shown_confusion[names.index(worker)]
         classes = [name_of(c) for c in result.classes.to_list()]
         k = len(classes)
         ax = axes(ax, (1.8 + 0.45 * k, 1.5 + 0.4 * k))

@@ -3,7 +3,7 @@
 >>> import crowdwise as cw
 >>> votes = cw.simulate.scenario("one_coin", tasks=60, workers=6, seed=1).annotations
 >>> page = cw.report.render(votes, cw.MajorityVote().fit(votes))
->>> "need another vote" in page
+>>> "label 60 tasks at random" in page
 True
 """
 
@@ -38,6 +38,7 @@ def render(
     level: Level | None = None,
     order: Sequence[Any] | None = None,
     folder: Path | None = None,
+    error: float | None = None,
 ) -> str:
     """The page as a string, of any kind of answers.
 
@@ -45,13 +46,16 @@ def render(
     Where `result` was itself fitted with them as gold, `blind` is the same method's result without: it is judged in its
     place. `history` is a classifier's history (`history_.to_table()`); `title` and `made` (a date) head the page;
     `level` and `order` grade the agreement of classes (see `workers.agreement`). `folder` is a run's: what estimate,
-    accept and fair left there gets sections of its own.
+    accept and fair left there gets sections of its own. `error` is the share of wrong labels that may ship (None: that
+    of the run, else 0.05).
     """
+    from ..scoring.trust import at_error
     from . import page
     from .attached import attached
     from .over_time import tells_of_training, training_section
     from .plain_page import plain_page
 
+    result = result if error is None else at_error(result, error)
     by_itself = tells_of_training(result)
     own = {"history": history if by_itself else None, "level": level, "order": order}
     options = {"truth": truth, "blind": blind, **{name: value for name, value in own.items() if value is not None}}
@@ -77,13 +81,14 @@ def write(
     level: Level | None = None,
     order: Sequence[Any] | None = None,
     folder: Path | None = None,
+    error: float | None = None,
     force: bool = False,
 ) -> Path:
     """Write the page (see `render`) to a file; never over an existing one without `force`."""
     path = Path(path)
     refuse(path, force)
     page = render(votes, result, truth=truth, blind=blind, history=history, title=title, made=made, level=level,
-                  order=order, folder=folder)  # fmt: skip
+                  order=order, folder=folder, error=error)  # fmt: skip
     try:
         path.parent.mkdir(parents=True, exist_ok=True)
         path.write_text(page, encoding="utf-8")

@@ -72,12 +72,14 @@ def build(
 ) -> View:
     """Work everything out once. `truth` are known labels, `blind` the fit without them (see `report.write`)."""
     look = study_classes(votes, result, gold=truth, level=level, order=order)
+    judged = calibration(votes, result, truth, blind)
     advice = plan_classes(votes, result=result)
+    if judged.scores is not None and not advice.trust.measured:  # a measurement replaces what was believed before
+        advice = advice.since(judged.scores.accuracy)
     disputed = tasks.contested(votes, result, need=advice.need)
     confused = tasks.confused_classes(votes, result)
-    judged = calibration(votes, result, truth, blind)
     met = pairs(votes, result, look.flags)
-    first = verdict(votes, result, look.agreement, look.flags, judged.scores, advice)
+    first = verdict(votes, result, look.agreement, look.flags, judged, advice)
     return View(
         facts=votes.describe(),
         classes=_classes(votes, result),

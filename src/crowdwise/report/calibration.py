@@ -6,6 +6,7 @@ from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
+import numpy.typing as npt
 import polars as pl
 from markupsafe import Markup
 
@@ -18,6 +19,7 @@ from ..scoring.tasks import suspected_gold
 from .charts import reliability
 from .svg import NOTHING
 
+F8 = npt.NDArray[np.float64]
 # Resamples for the intervals of the scores.
 RESAMPLES = 300
 _UNKNOWN = (
@@ -29,9 +31,11 @@ _GIVEN = "The known labels were given to the method, so they cannot judge it."
 
 @dataclass(frozen=True)
 class Calibration:
-    """The scores, the diagram, the known labels that the crowd contradicts; or why there are none."""
+    """The scores, the diagram, the known labels that the crowd contradicts; or why there are none. `right[task]` says
+    whether a judged label is right (NaN: it was not judged)."""
 
     scores: Evaluation | None = None
+    right: F8 | None = None
     drawing: Markup = NOTHING
     suspects: pl.DataFrame | None = None
     reason: str = ""
@@ -50,4 +54,6 @@ def calibration(votes: Annotations, result: Result, truth: Any, blind: Result | 
     scores = evaluate(judged, truth, resamples=RESAMPLES)
     found = bins(judged.confidence[at], judged.labels[at] == true)
     label = f"Reliability: of {len(at):,} labels with known truth, how many are right at each level of confidence"
-    return Calibration(scores, reliability(found, label), suspected_gold(votes, judged, truth))
+    right = np.full(votes.n_tasks, np.nan)
+    right[at] = judged.labels[at] == true
+    return Calibration(scores, right, reliability(found, label), suspected_gold(votes, judged, truth))

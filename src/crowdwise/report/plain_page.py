@@ -6,6 +6,7 @@ from typing import Any
 
 from ..core.result import Result
 from ..core.votes import Votes
+from ..scoring.outlook import outlook
 from ..scoring.scored import Table
 from ..workers.agreement import agreement_table
 from ..workers.flags import flag_table
@@ -28,9 +29,10 @@ def plain_page(votes: Votes[Any], result: Result) -> Sheet:
     look: Studied = study(votes, result)
     grave = [flag for flag in look.flags if flag.name != "unknown"]
     talk = {"talk": whom_to_talk_to(grave, look.meanings), "n_talk": len({str(flag.worker) for flag in grave})}
+    closing = f"{outlook(result)}. {look.closing()}"
     lead = f"{len(votes):,} {votes.kind.answers_word} by {count(votes.n_workers, 'worker')} on "
     sections = [
-        Section("verdict", "Verdict", "Verdict", fragment("plain.html.j2", verdict=talk, closing=look.closing())),
+        Section("verdict", "Verdict", "Verdict", fragment("plain.html.j2", verdict=talk, closing=closing)),
         Section("data", "Data", "Data", fragment("ledger.html.j2", ledger=votes.ledger.to_dict())),
         agreement_section(look.agreement, _AGREEMENT),
         Section("workers", "Workers", "Workers", _workers(look)),

@@ -14,12 +14,13 @@ from markupsafe import Markup
 from ..active.plan import Plan
 from ..core.result import Result
 from ..kinds.classes.annotations import Annotations
-from ..scoring.evaluate import Evaluation
 from ..scoring.needs import SAFE
-from ..scoring.outlook import outlook
+from ..scoring.sentences import err_together
+from ..scoring.trust import Trust
 from ..workers.coefficient import Coefficient
 from ..workers.flags import NAMES, Flag
 from . import svg
+from .calibration import Calibration
 from .text import count, enough, number, percent, shown, span
 
 # The lower ends of the bands of confidence, the surest first.
@@ -30,10 +31,14 @@ _GOOD, _FAIR = 0.8, 0.667
 
 @dataclass(frozen=True)
 class Verdict:
-    """What is said first. `talk` holds (worker, what the flag means, evidence) of the most serious flags."""
+    """What is said first. `n_safe` is None where nobody knows which labels are safe; `right` is the share of right
+    labels where their known truth says more than that; `to_check` tasks are to be checked first (0: some have been).
+    `talk` holds (worker, what the flag means, evidence) of the most serious flags."""
 
     n_tasks: int
-    n_safe: int
+    n_safe: int | None
+    right: float | None
+    to_check: int
     n_more: int
     n_expert: int
     n_talk: int
@@ -50,29 +55,26 @@ def verdict(
     result: Result,
     coefficients: Sequence[Coefficient],
     flags: Sequence[Flag],
-    scores: Evaluation | None,
+    judged: Calibration,
     advice: Plan,
 ) -> Verdict:
     """From the numbers to sentences."""
     confidence = np.where(votes.labels_per_task > 0, result.confidence, 0.0)
-    n_safe = int((confidence >= SAFE).sum())
+    level = advice.trust
     grave = [flag for flag in flags if flag.name != "unknown"]
     legend = _bands(confidence)
-    words = outlook(result)
-    sentences = [f"Safe means at least {percent(SAFE)} sure. {words[0].upper()}{words[1:]}."]
-    if scores is not None:
-        sentences.append(
-            f"Measured on {count(scores.n, 'task')} whose truth is known, {percent(scores.accuracy, 1)} are right"
-            + _interval(scores.intervals.get("accuracy"))
-            + "."
-        )
+    truth = None if level.measured else judged.scores
+    words = level.sentence() if truth is None else by_truth(judged, level)
+    sentences = [f"{line[0].upper()}{line[1:]}." for line in (words, *err_together(result))]
     sentences += agreement_in_words(coefficients)
     sentences += (
         [] if result.converged else ["The method stopped before it settled; give it more iterations (max_iter)."]
     )
     return Verdict(
         n_tasks=votes.n_tasks,
-        n_safe=n_safe,
+        n_safe=level.n_ship if level.counted else None,
+        right=None if truth is None else truth.accuracy,
+        to_check=0 if level.measured or truth is not None else level.n_to_check,
         n_more=advice.need.n_vote,
         n_expert=advice.need.n_expert,
         advice=advice.sentences(),
@@ -83,6 +85,22 @@ def verdict(
         bands=svg.bands(legend, "How sure the labels are: " + "; ".join(f"{name}: {n:,}" for name, n in legend)),
         legend=legend,
     )
+
+
+def by_truth(judged: Calibration, level: Trust) -> str:
+    """What the known truth shows, which replaces what is believed of similar crowds."""
+    scores, right = judged.scores, judged.right
+    assert scores is not None
+    assert right is not None
+    words = (
+        f"measured on {count(scores.n, 'task')} whose truth is known, {percent(scores.accuracy, 1)} of the labels are "
+        f"right{_interval(scores.intervals.get('accuracy'))}"
+    )
+    safe = right[level.ships & ~np.isnan(right)] if level.counted else right[:0]
+    if not len(safe):
+        return words
+    own = count(len(safe), "label that its confidence lets ship", "labels that its confidence lets ship")
+    return f"{words}; of the {own}, {percent(float(safe.mean()), 1)} are right"
 
 
 def _bands(confidence: Any) -> list[tuple[str, int]]:
@@ -127,16 +145,20 @@ def whom_to_talk_to(grave: Sequence[Flag], meanings: Mapping[str, str], at_most:
 def steps(view: Verdict, suspects: pl.DataFrame | None, confused: pl.DataFrame, n_coachable: int) -> list[str]:
     """What to do next."""
     out = []
+    if view.to_check:
+        out.append(
+            f"Label {count(view.to_check, 'task')} drawn at random (crowdwise aggregate --check check.csv writes "
+            "them): they show how many labels are right and which can ship."
+        )
     if view.n_more:
         out.append(
             f"Ask for another vote on {count(view.n_more, 'task')}, those first that gain most per vote (contested.csv "
-            "below has them in this order, with how many votes each should take). What settles them: "
+            "below has them in this order, with how many votes to ask for): "
             f"{view.advice[0]}. crowdwise next says whom to ask, and what a smaller budget brings."
         )
     if view.n_expert:
         out.append(
-            f"Show {count(view.n_expert, 'task')} to somebody who knows: they have had enough votes, or this crowd "
-            "cannot tell their classes apart, and more of the same votes would not settle them."
+            f"Show {count(view.n_expert, 'task')} to somebody who knows: more votes of this crowd would hardly help."
         )
     if view.n_talk:
         out.append(

@@ -6,24 +6,29 @@ where they do not.
 
 from __future__ import annotations
 
+from collections.abc import Callable, Iterator
 from functools import cached_property
 from pathlib import Path
-from typing import Any, Literal
+from typing import Any, ClassVar, Literal
 
 import numpy as np
 import numpy.typing as npt
 import polars as pl
 
+from ..aggregate.calibrated import KEY
 from ..core.errors import DataError
 from ..core.faults import FAULTS, first_line
 from ..core.kind import Kind, get
 from ..core.result import Result
 from ..core.vocabulary import lookup
 from ..core.votes import Votes
+from ..io.run_folder import BLIND, LABELS
 from ..kinds.classes.estimate import ClassPosterior
+from .hashing import fingerprint_of, sampling_order, sorted_blocks
 from .memory import free_memory, gigabytes
-from .output import LABELS, SUCCESS
 
+# The parts were in a folder OLD_LABELS before they had the name of the file that a fit in memory writes.
+OLD_LABELS, SUCCESS = "labels", "_SUCCESS"
 # What the base result has of the tasks; here it is read when it is asked for.
 _OF_TASKS = ("tasks", "estimate", "labels_per_task")
 _KNOWN = ("classes", "class_prior", "order")
@@ -31,6 +36,8 @@ _KNOWN = ("classes", "class_prior", "order")
 
 class FoundInParts(Result):
     """A result in parts; `scan()` is the table of its tasks, `n_tasks` their number."""
+
+    in_parts: ClassVar[bool] = True
 
     @classmethod
     def of(cls, base: Result, folder: Path, facts: dict[str, Any]) -> FoundInParts:
@@ -54,6 +61,11 @@ class FoundInParts(Result):
         if name == "mean_confidence":
             return float(own["_facts"]["mean_confidence"])
         return super().__getattr__(name)
+
+    def _lenders(self) -> tuple[Any, ...]:
+        """The same names as in memory; no task is read for them."""
+        own = vars(self)
+        return own["_base"], own["picture"]
 
     @property
     def gold(self) -> npt.NDArray[np.bool_] | None:
@@ -101,6 +113,48 @@ class FoundInParts(Result):
         """The n tasks with the lowest confidence, in memory."""
         return self._made(self._read(self.scan().bottom_k(n, by="confidence")))
 
+    def columns(self, *names: str) -> Iterator[dict[str, npt.NDArray[Any]]]:
+        """These columns of every part, one part after the other; `gold` is there for fits without gold too."""
+        labels = [name for name in names if not name.startswith("blind_")]
+        blind = [name for name in names if name.startswith("blind_")]
+        if "gold" not in self._columns:
+            labels = [name for name in labels if name != "gold"]
+        for path in self._files:
+            tables = [self._read(pl.scan_parquet(path).select(labels))]
+            if blind:
+                tables.append(self._read(pl.scan_parquet(_blind(path)).select(blind)))
+            table = pl.concat(tables, how="horizontal")
+            out = {name: table[name].to_numpy() for name in table.columns}
+            yield out if "gold" in out or "gold" not in names else out | {"gold": np.zeros(table.height, dtype=bool)}
+
+    def add_column(self, name: str, of: Callable[[dict[str, npt.NDArray[Any]]], pl.Series], *columns: str) -> None:
+        """Write a column of(columns of a part) into the labels of every part, before `gold`."""
+        for path, part in zip(self._files, self.columns(*columns), strict=True):
+            table = self._read(pl.scan_parquet(path)).with_columns(of(part).alias(name))
+            last = [each for each in ("gold",) if each in table.columns]
+            new = path.with_suffix(".new")
+            table.select(pl.exclude(last), *last).write_parquet(new)
+            new.replace(path)
+        vars(self).pop("_columns", None)
+
+    def drawn(self, n: int, *, seed: int = 0) -> Result:
+        """A random sample of n tasks that have labels and no gold, in memory; all of them where there are fewer."""
+        free = pl.col("n_labels") > 0
+        if "gold" in self._columns:
+            free &= ~pl.col("gold")
+        some = pl.Series("task", [], dtype=self.scan().collect_schema()["task"])
+        for path in self._files:
+            more = self._read(pl.scan_parquet(path).filter(free).select("task"))["task"]
+            some = pl.concat([some, more])
+            some = some.gather(sampling_order(some, seed)[:n])
+        return self.for_tasks(some)
+
+    def fingerprint(self) -> str:
+        """A hash of the names of all tasks, the same as of those in memory."""
+        return fingerprint_of(
+            sorted_blocks(lambda: (self._read(pl.scan_parquet(f).select("task"))["task"] for f in self._files))
+        )
+
     def infer(self, annotations: Votes[Any], *, unknown_workers: Literal["error", "average"] = "error") -> Result:
         """What the same workers' answers say of new tasks; the tasks here are not needed for it."""
         bare: Result = vars(self)["_bare"]
@@ -108,7 +162,11 @@ class FoundInParts(Result):
 
     @property
     def _pattern(self) -> str:
-        return str(vars(self)["_folder"] / LABELS / "part-*.parquet")
+        return str(parts_in(vars(self)["_folder"]) / "part-*.parquet")
+
+    @cached_property
+    def _files(self) -> list[Path]:
+        return sorted(parts_in(vars(self)["_folder"]).glob("part-*.parquet"))
 
     @cached_property
     def _columns(self) -> list[str]:
@@ -131,8 +189,25 @@ class FoundInParts(Result):
         try:
             return lazy.collect()
         except FAULTS as error:
-            where = vars(self)["_folder"] / LABELS
+            where = parts_in(vars(self)["_folder"])
             raise DataError(f"{where} is damaged ({first_line(error)}); run aggregate again") from None
+
+    def _blind_of(self, tasks: pl.Series) -> dict[str, npt.NDArray[Any]]:
+        """What the fit without gold says of these tasks; nothing where confidence is not calibrated on gold."""
+        if "slope" not in self.extra.get(KEY, {}):
+            return {}
+        names = tasks.unique()
+        tables = []
+        for path in self._files:
+            all_tasks = self._read(pl.scan_parquet(path).select("task"))["task"]
+            rows = all_tasks.is_in(names.implode()).arg_true()
+            if len(rows):
+                blind = self._read(pl.scan_parquet(_blind(path)))[rows]
+                tables.append(blind.with_columns(task=all_tasks.gather(rows)))
+        if not tables:
+            return {}
+        found = pl.DataFrame({"task": tasks}).join(pl.concat(tables), on="task", how="left", maintain_order="left")
+        return {name: found[name].to_numpy() for name in found.columns if name != "task"}
 
     def _made(self, table: pl.DataFrame) -> Result:
         """A result in memory of some tasks, with the labels that were drawn."""
@@ -149,6 +224,9 @@ class FoundInParts(Result):
         )
         vars(estimate)["labels"] = lookup(self.classes, table["label"])[0]
         kept = {name: value for name, value in vars(self).items() if name in Result.__dataclass_fields__}
+        kept["extra"] = {**self.extra, **self._blind_of(table["task"])}
+        if "can_ship" in table.columns:
+            kept["extra"]["can_ship"] = table["can_ship"].cast(pl.Float64).fill_null(np.nan).to_numpy()
         return Result(
             **kept
             | {
@@ -160,11 +238,22 @@ class FoundInParts(Result):
         )
 
 
+def _blind(path: Path) -> Path:
+    """The file of the fit without gold beside a file of labels."""
+    return path.parent.parent / BLIND / path.name
+
+
+def parts_in(folder: Path) -> Path:
+    """Where the tables of the tasks are."""
+    return folder / (OLD_LABELS if not (folder / LABELS).exists() and (folder / OLD_LABELS).is_dir() else LABELS)
+
+
 def found_in(base: Result, folder: Path, facts: dict[str, Any]) -> FoundInParts:
     """A result whose tasks are in this folder; refused where they are not whole."""
-    if not (folder / LABELS / SUCCESS).is_file():
-        raise DataError(f"{folder}: the labels are not whole ({LABELS}/{SUCCESS} is missing); run aggregate again")
-    there = len(list((folder / LABELS).glob("part-*.parquet")))
+    parts = parts_in(folder)
+    if not (parts / SUCCESS).is_file():
+        raise DataError(f"{folder}: the labels are not whole ({parts.name}/{SUCCESS} is missing); run aggregate again")
+    there = len(list(parts.glob("part-*.parquet")))
     try:
         if there != int(facts["parts"]) or int(facts["n_tasks"]) < 0 or not np.isfinite(facts["mean_confidence"]):
             raise ValueError(f"{there} parts of {facts['parts']} are there")

@@ -30,6 +30,7 @@ from ..engine.mapped import OnDisk
 from ..io.npz import FAULTS, read_npz
 from ..io.result_files import read_json
 from .files import File
+from .hashing import fingerprint_of, sorted_blocks
 from .parts import PartFacts
 from .wish import Wish
 
@@ -95,6 +96,10 @@ class Plan:
     def single_label(self) -> bool:
         """Whether no task has more than one label."""
         return max(part.most for part in self.parts) <= 1
+
+    def fingerprint(self) -> str:
+        """A hash of the names of all tasks, the same as of those in memory."""
+        return fingerprint_of(sorted_blocks(lambda: (self.source.whole(i).tasks for i in range(len(self.parts)))))
 
     def save(self) -> None:
         """Write the marker: from now on the plan is whole."""

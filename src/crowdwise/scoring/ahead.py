@@ -35,7 +35,7 @@ STEADY = 4.0
 # a task or more, bluebird, web, dog and relevance4 apart: 0 to .5 were looked at.
 DEPENDENCE = 0.15
 # Classes of a task that may come out on top; numbers held at a time, and numbers worked out at most for single votes.
-_CLASSES, _NUMBERS, _WORK = 4, 2_000_000, 2_000_000_000
+_CLASSES, _NUMBERS, _WORK = 4, 2_000_000, 100_000_000
 # Workers, the busiest first, who stand for the crowd when one vote is weighed: at most, and where tasks are many.
 _WORKERS, _FEWEST = 200, 5
 _LEAST = 1e-9

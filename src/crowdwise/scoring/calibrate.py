@@ -1,4 +1,4 @@
-"""Calibration: a temperature for the posterior of a result, learnt from gold or from held-out annotations."""
+"""Calibration of a result's confidence: on gold, or by a temperature learnt from held-out annotations."""
 
 from __future__ import annotations
 
@@ -10,9 +10,12 @@ import numpy as np
 import numpy.typing as npt
 
 from ..aggregate import registry
-from ..aggregate.base import Aggregator
+from ..aggregate.base import Aggregator, Run
+from ..aggregate.calibrated import calibrated
+from ..aggregate.decisions.checked import calibrate as decisions
 from ..aggregate.ensemble.committee import variant
-from ..aggregate.gold import Gold, as_gold
+from ..aggregate.gold import as_gold
+from ..aggregate.prior import as_prior
 from ..core.errors import CrowdwiseWarning, DataError, ParameterError
 from ..core.result import Result
 from ..engine.selection import readings, splits
@@ -26,41 +29,46 @@ F8 = npt.NDArray[np.float64]
 ENOUGH = 2_000
 # Held-out labels show that a model is too sure. That it is not sure enough they only seem to show: on sets with known
 # truth, sharpening by them made bwa and one_coin worse.
-LOWEST, LOWEST_WITH_GOLD = 1.0, 0.1
+LOWEST = 1.0
 
 
 def calibrate(result: Result, annotations: Annotations, gold: Any = None, *, prior: Any = None) -> Result:
-    """The same result with honest confidence: its posterior at a temperature, its labels as they were.
+    """The same result with calibrated confidence; its labels stay as they were.
 
-    Without `gold`, the method is fitted again on annotations of which a part is held out, and the temperature makes
-    the held-out labels most probable; it is never below 1. With `gold` (a mapping or table task, label; it may be the
-    gold that the fit was given), the method is fitted once without it, and the temperature makes the gold most
-    probable. `prior` is the one that the fit was given. `extra["temperature"]` holds the temperature; workers and
-    confusions stay as they are. Tasks with gold count as told to the fit.
+    With `gold` (a mapping or table task, label; it may be the gold that the fit was given), the method is fitted once
+    without it, and its confidence is corrected by which gold tasks it labels right (aggregate/calibrated.py);
+    `extra["gold_check"]` holds what was learnt. Without `gold`, the method is fitted again on annotations of which a
+    part is held out, and the posterior gets the temperature that makes the held-out labels most probable; it is never
+    below 1, and `extra["temperature"]` holds it. `prior` is the one that the fit was given. Workers and confusions stay
+    as they are. Tasks with gold count as given to the fit. Of other kinds whose answers are right or wrong (sets,
+    spans, boxes, ...) the result must have been fitted with this gold.
 
     >>> import crowdwise as cw
     >>> votes = cw.Annotations.from_arrays([1, 1, 2, 2], ["a", "b", "a", "b"], ["x", "x", "y", "y"])
     >>> cw.calibrate(cw.DawidSkene().fit(votes), votes).labels.tolist()
     [0, 1]
     """
+    if result.kind.can("decisions"):
+        return decisions(result, annotations, gold, prior=prior)
     if "temperature" in result.extra:
         raise ParameterError(f"this result is calibrated already, at temperature {result.extra['temperature']:.3g}")
+    if "slope" in result.extra.get("gold_check", {}):
+        raise ParameterError(f"this result is calibrated already, on {result.extra['gold_check']['n']} gold tasks")
     for what in ("tasks", "workers", "classes"):
         if not getattr(result, what).equals(getattr(annotations, what)):
             raise DataError(f"the result and the annotations have different {what}; pass those that it was fitted on")
     method = _method(result)
     known = as_gold(gold, annotations)
     if known is not None and len(known.known) and "gold" not in registry.card(result.method).needs:
-        temperature = _from_gold(method, annotations, known, prior)
-    else:
-        temperature = _from_held_out(method, annotations, gold, prior)
-    told = result.gold
+        return calibrated(method, result, annotations, known, Run(prior=as_prior(prior, annotations)))
+    temperature = _from_held_out(method, annotations, gold, prior)
+    mask = result.gold
     if known is not None and len(known.known):  # what was learnt from gold is not to be judged by it
-        told = known.mask if told is None else known.mask | told
+        mask = known.mask if mask is None else known.mask | mask
     extra = {**result.extra, "temperature": temperature}
     assert isinstance(result.estimate, ClassPosterior)
     estimate = replace(result.estimate, posterior=soften(result.posterior, temperature))
-    return replace(result, estimate=estimate, gold=told, extra=extra)
+    return replace(result, estimate=estimate, gold=mask, extra=extra)
 
 
 def _method(result: Result) -> Aggregator:
@@ -70,13 +78,6 @@ def _method(result: Result) -> Aggregator:
         return variant(str(chosen), int(result.params.get("seed", 0)))
     found: Aggregator = registry.method(result.method, **result.params)
     return found
-
-
-def _from_gold(method: Aggregator, annotations: Annotations, gold: Gold, prior: Any) -> float:
-    tasks = gold.known
-    seen = np.eye(annotations.n_classes)[gold.label[tasks]]
-    posterior = _again(method, annotations, None, prior)[tasks]
-    return best_temperature(posterior, seen, np.ones(len(tasks)), lowest=LOWEST_WITH_GOLD)
 
 
 def _from_held_out(method: Aggregator, annotations: Annotations, gold: Any, prior: Any) -> float:

@@ -133,7 +133,7 @@ def compare_classes(
         methods=pl.DataFrame([_row(entry, found.get(entry.method)) for entry in entries], infer_schema_length=None),
         agreement=pl.DataFrame({"method": list(found), **{e.method: agree[:, j] for j, e in enumerate(ran)}}),
         tasks=_tasks(annotations, ran, answers),
-        notes=notes + _about_the_default(ran),
+        notes=notes + _about_the_default(ran, registry.default_method(annotations)),
         n_gold_left_out=max((entry.scores.n_gold_left_out for entry in ran if entry.scores is not None), default=0),
     )
 
@@ -176,15 +176,15 @@ def _row(entry: Entry, agree: F8 | None) -> dict[str, Any]:
     return row
 
 
-def _about_the_default(ran: list[Entry]) -> tuple[str, ...]:
+def _about_the_default(ran: list[Entry], default: str) -> tuple[str, ...]:
     """Why the method that is recommended may stand low by the held-out score."""
     scores = {entry.method: entry.held_out for entry in ran if entry.held_out is not None}
-    own = scores.get(registry.DEFAULT)
+    own = scores.get(default)
     better = 0 if own is None else sum(score > own for score in scores.values())
     if not better:
         return ()
     return (
-        f"{registry.DEFAULT}, the default, is number {better + 1} of {len(scores)} by held-out score. The score asks "
+        f"{default}, the default, is number {better + 1} of {len(scores)} by held-out score. The score asks "
         "how well a method predicts what workers say, which favours one sharp model; an average of several is less "
         "sharp on purpose, so that its confidence holds where a single model would be wrong. On sets with known truth "
         "this pays; --truth with some true labels shows what holds here",

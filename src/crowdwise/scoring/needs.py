@@ -1,21 +1,26 @@
-"""What would settle a doubtful label: a few more votes of this crowd, or somebody who knows?
+"""What would help a doubtful label: a few more votes of this crowd, or somebody who knows?
 
-A vote moves the log odds between a task's two best classes by KL(row of the one ‖ row of the other) in expectation, the
-workers' confusions averaged. From this follow how many votes such a pair usually takes, and how many more this task
-should take. More votes would not help
+One forecast answers: `gains`, by how much m more votes raise the probability that a task's label is right (`ahead.py`).
+A task that cannot ship needs
+
+- another vote, where votes are worth asking for: m votes add at least m · WORTH, or a single one lifts the label to the
+  level from which on labels count as settled (`trust.settled_at`). As many are asked for as reach that level, or else
+  as add WORTH each;
+- an expert, where they are not and the label is in doubt: twice as far from certain as that level (as far, where its
+  labels should have settled it), or no more probable than not. As long as no task has been checked, certain is what the
+  crowd's surest labels are: what the method allows for crowds that are wrong alike is no doubt about one task;
+- nothing, where neither holds. Whether such labels are right, checked tasks show.
+
+More votes would not help
 
 - where a task's own labels should have settled it many times over and it is still in doubt,
 - where its labels look like a toss between two classes, row ~ (row of the one + row of the other) / 2, rather than like
   labels of a task that has an answer; how many tasks are such riddles is learnt from all of them,
-- where the crowd can hardly tell the two classes apart.
+- where everybody has answered.
 
-What m more votes would bring, `gains`, is the rise of the probability that the label is right (`ahead.py`).
-`crowdwise next`, the report and the sentences after a fit all take their advice from here.
+`crowdwise next`, the report, the lead page and the sentences after a fit all take their advice from here.
 
-How far it can be trusted: labels held back and then given as the further votes (an earlier default, one split). Of
-tasks named for votes the rest settled 73 % on rte, 71 % on temp, 45 % on dog and sp_amt, 46 and 20 % on bluebird,
-15 % on web, 14 % on trec; of tasks named for an expert 26 % on sp_amt, but 56 % of nine on dog. The constants below
-were settled with these sets in view.
+How far it can be trusted: `python -m benchmarks.active promised` and `advice`.
 """
 
 from __future__ import annotations
@@ -26,22 +31,29 @@ import numpy as np
 import numpy.typing as npt
 import polars as pl
 
+from ..aggregate.ensemble.adaptive import doubt_of
 from ..core.result import Result
 from ..kinds.classes.annotations import Annotations
 from ..maths.logspace import normalise_rows
 from .ahead import gain_ahead
+from .trust import ERROR, error_of, settled_at, trust
 
 F8 = npt.NDArray[np.float64]
+Mask = npt.NDArray[np.bool_]
 
-# From this confidence on a label is safe.
-SAFE = 0.9
+# The confidence from which on a label counts as settled at the usual error, and of which the usual number of votes is.
+SAFE = settled_at(ERROR)
+# What a vote must add to the probability that a label is right to be worth asking for.
+WORTH = 0.02
+# The surest labels of a crowd are this share of all; at most this probability is no more probable than not.
+SUREST, EVEN = 0.1, 0.5 + 1e-9
 # From this confidence on a task gets no vote of a budget.
 SURE = 0.99
 # By chance one ordinary task in 400 is in doubt after labels that should have settled it so many times over.
 TIMES = 9.0
 # How probable it must be that a task is a riddle, and how many labels it must have had.
 RIDDLE, FEWEST = 0.8, 5
-# Who would ask for more votes than this on one task asks an expert.
+# No task is asked for more votes than this at a time.
 MOST = 10
 NOTHING, VOTE, EXPERT = 0, 1, 2
 # Pseudo-labels a row of a worker's confusion, at the crowd's mean; the least that a cell counts as, and a vote tells.
@@ -53,61 +65,121 @@ _CELLS, _NUMBERS = 20_000_000, 2_000_000
 
 @dataclass(frozen=True)
 class Needs:
-    """Of each task what it needs (NOTHING, VOTE or EXPERT), about how many `votes` more, how many are `usual` for its
-    two best classes, how many times over its own labels should have `settled` it (all NaN where the label is safe), and
-    the probability that it is a `riddle`. Where it is `stuck` votes bring nothing; another task that needs an expert
-    would take more votes than are asked for, but each of them may bring something."""
+    """Of each task what it needs (NOTHING, VOTE or EXPERT), how many `votes` more (NaN where it needs none), what m
+    votes would add to the probability that its label is right (`gain[task, m - 1]`, of tasks that cannot ship), how
+    many votes are `usual` for its two best classes, how many times over its own labels should have `settled` it (both
+    NaN where the label can ship), and the probability that it is a `riddle`. Where it is `stuck` votes bring nothing.
+    Where `everybody` has answered, nobody is left to ask. `settles` marks tasks whose votes lift the label to the level
+    from which on labels count as settled."""
 
     kind: npt.NDArray[np.int8]
     votes: F8
     usual: F8
     settled: F8
     riddle: F8
-    stuck: npt.NDArray[np.bool_]
+    stuck: Mask
+    everybody: Mask
+    gain: F8
+    settles: Mask
 
     @property
     def n_vote(self) -> int:
-        """Tasks that some more votes should settle."""
+        """Tasks on which some more votes are worth asking for."""
         return int((self.kind == VOTE).sum())
 
     @property
     def n_expert(self) -> int:
-        """Tasks that more votes of this crowd would not settle."""
+        """Tasks in doubt on which more votes of this crowd are not worth asking for."""
         return int((self.kind == EXPERT).sum())
 
+    @property
+    def expected(self) -> F8:
+        """What the votes that each task needs would add to the probability that its label is right."""
+        m = np.nan_to_num(self.votes).astype(np.int64)
+        return np.where(m > 0, np.take_along_axis(self.gain, np.maximum(m, 1)[:, None] - 1, axis=1)[:, 0], 0.0)
 
-def needs(annotations: Annotations, result: Result) -> Needs:
-    """What every task needs, by its posterior, its labels and what a vote of this crowd tells."""
-    n, k = len(result.tasks), len(result.classes)
+
+def needs(annotations: Annotations, result: Result, error: float | None = None) -> Needs:
+    """What every task needs that cannot ship at this error, by what more votes would bring.
+
+    Where every worker has answered a task there is nobody left to ask.
+    """
+    n, k, error = len(result.tasks), len(result.classes), error_of(result, error)
     labels = annotations.labels_per_task
-    kind = np.zeros(n, dtype=np.int8)
-    votes, usual, settled = (np.full(n, np.nan) for _ in range(3))
-    doubt = np.flatnonzero((result.confidence < SAFE) | (labels == 0))
+    kind, votes, usual, settled = np.zeros(n, dtype=np.int8), *(np.full(n, np.nan) for _ in range(3))
+    doubt = np.flatnonzero(~trust(result, error).ships | (labels == 0))
+    gain, riddle, (stuck, everybody, settles) = np.zeros((n, MOST)), np.zeros(n), np.zeros((3, n), dtype=bool)
     if k < 2 or k * k > _CELLS or not len(doubt):  # with so many classes nothing is known of any two of them
+        doubt = doubt[(labels[doubt] == 0) | (result.confidence[doubt] < settled_at(error))]
         kind[doubt], votes[doubt] = VOTE, 1.0
-        return Needs(kind, votes, usual, settled, np.zeros(n), np.zeros(n, dtype=bool))
+        gain[doubt] = (1 - result.confidence[doubt, None]) / 2
+        return Needs(kind, votes, usual, settled, riddle, stuck, everybody, gain, settles)
     annotations = _affordable(annotations)
     top = np.argsort(-result.posterior, axis=1, kind="stable")[:, :2]
     theta = confusions(annotations, result)
     riddle = _riddles(annotations, result, theta, top)
-    p = np.take_along_axis(result.posterior, top, axis=1)[doubt]
-    first, second = _drift(annotations, theta, top[doubt])
     goal = np.log(SAFE / (1 - SAFE))
-    ahead = np.log(np.maximum(p[:, 0], 1e-9) / np.maximum(p[:, 1], 1e-9))
-    share = p / np.maximum(p.sum(axis=1, keepdims=True), 1e-12)
-    usual[doubt] = 2 * goal / (first + second)
-    # Where the best class is right the odds go on from where they are, else they have to come back first.
-    more = share[:, 0] * np.maximum(goal - ahead, 0.0) / first + share[:, 1] * (goal + ahead) / second
-    votes[doubt] = np.maximum(np.ceil(more), 1.0)
-    settled[doubt] = labels_told(annotations, theta, doubt, top) / goal
-    stuck = np.zeros(n, dtype=bool)
+    usual[doubt] = 2 * goal / sum(_drift(annotations, theta, top[doubt]))
+    told = labels_told(annotations, theta, doubt, top)
+    settled[doubt] = told / goal
     stuck[doubt] = ((settled[doubt] >= TIMES) | (riddle[doubt] >= RIDDLE)) & (labels[doubt] >= FEWEST)
-    kind[doubt] = np.where(stuck[doubt] | ((votes[doubt] > MOST) & (labels[doubt] > 0)), EXPERT, VOTE)
-    return Needs(kind, votes, usual, settled, riddle, stuck)
+    everybody = labels >= max(int((annotations.labels_per_worker > 0).sum()), 1)
+    weight = labels_per_worker(annotations)
+    ahead = _ahead(result, doubt, labels[doubt].astype(np.float64), told, theta, weight, riddle)
+    gain[doubt] = np.where((stuck | everybody)[doubt, None], 0.0, ahead)
+    sure = np.where(labels > 0, result.confidence, 0.0)
+    m, helps, settles = _worthwhile(gain, sure, settled_at(error))
+    helps |= (labels == 0) & ~everybody
+    kind[doubt] = np.select([helps, _in_doubt(result, labels > 0, stuck, error)], [VOTE, EXPERT], NOTHING)[doubt]
+    votes[kind == VOTE] = m[kind == VOTE]
+    return Needs(kind, votes, usual, settled, riddle, stuck, everybody, gain, settles & (kind == VOTE))
+
+
+def _worthwhile(gain: F8, confidence: F8, level: float) -> tuple[npt.NDArray[np.int64], Mask, Mask]:
+    """(how many votes to ask for, whether any are worth it, whether these lift the label to the level)."""
+    net = gain - WORTH * np.arange(1, MOST + 1)
+    best = net.argmax(axis=1)
+    reached = (confidence[:, None] + gain >= level) & (confidence < level)[:, None]
+    first = reached.argmax(axis=1)
+    rows = np.arange(len(gain))
+    settles = reached.any(axis=1) & ((net[rows, first] >= 0) | (first == 0))
+    at = np.where(settles, first, best)
+    return at + 1, settles | (net[rows, best] >= 0), settles | reached[rows, at]
+
+
+def _in_doubt(result: Result, labelled: Mask, stuck: Mask, error: float) -> Mask:
+    """Labels twice as far from certain as a settled one, or as far where they are stuck; measured against the surest
+    labels where nothing was checked, for then a low confidence may be the method's caution and not a task's doubt."""
+    own = _without_allowance(result, result.confidence[:, None], len(result.classes))[0][:, 0]
+    checked = "slope" in (result.extra.get("gold_check") or {})
+    others = labelled if result.gold is None else labelled & ~np.asarray(result.gold)
+    top = 1.0 if checked or not others.any() else float(np.quantile(own[others], 1 - SUREST))
+    far = (1 - settled_at(error)) * np.where(stuck, 1, 2)
+    return np.asarray((own < top * (1 - far)) | (own <= EVEN))
+
+
+def _without_allowance(result: Result, posterior: F8, k: int) -> tuple[F8, float]:
+    """The posterior without what the default method allows for crowds that are wrong alike, and that allowance: a share
+    of an even distribution. Gold replaces it, and other methods have none."""
+    share = (result.extra.get("independence") or {}).get("share")
+    if share is None or "slope" in (result.extra.get("gold_check") or {}):
+        return posterior, 0.0
+    allowed = float(share) * doubt_of(k)
+    return np.clip((posterior - allowed / k) / (1 - allowed), 0.0, 1.0), allowed
+
+
+def _ahead(result: Result, tasks: npt.NDArray[np.int64], had: F8, told: F8, theta: F8, weight: F8, riddle: F8) -> F8:
+    """What more votes bring on these tasks; nothing where a crowd is wrong alike, and nothing on riddles."""
+    posterior, allowed = _without_allowance(result, result.posterior[tasks], theta.shape[1])
+    out = np.zeros((len(tasks), MOST))
+    open_ = np.flatnonzero(posterior.max(axis=1) < SURE)
+    out[open_] = gain_ahead(posterior[open_], had[open_], told[open_], theta, weight, MOST)
+    return np.asarray(out * (1 - allowed) * (1 - riddle[tasks])[:, None])
 
 
 def gains(annotations: Annotations, result: Result, need: Needs, asked: tuple[F8, F8] | None = None) -> F8:
-    """gain[task, m - 1]: what m = 1 to MOST more votes would add to the probability that a task's label is right.
+    """gain[task, m - 1]: what m = 1 to MOST more votes would add to the probability that a task's label is right, those
+    that can ship included.
 
     `asked`: confusions and weights of those who will give them (None: those who gave the others).
     """
@@ -125,8 +197,7 @@ def gains(annotations: Annotations, result: Result, need: Needs, asked: tuple[F8
     told = labels_told(annotations, theta, open_, top)
     had = annotations.labels_per_task[open_].astype(np.float64)
     theta, weight = (theta, labels_per_worker(annotations)) if asked is None else asked
-    ahead = gain_ahead(result.posterior[open_], had, told, theta, weight, MOST)
-    out[open_] = ahead * (1 - need.riddle[open_])[:, None]
+    out[open_] = _ahead(result, open_, had, told, theta, weight, need.riddle)
     return out
 
 

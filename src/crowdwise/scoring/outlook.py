@@ -1,19 +1,36 @@
-"""How many of a result's labels are right, in words, with what is known of how far that can be trusted."""
+"""How right a result is, in words: the one sentence that terminal and report begin with, for every kind of answer."""
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any, Protocol
+
+from .trust import error_of
 
 if TYPE_CHECKING:
     from ..core.result import Result
 
 
-def outlook(result: Result) -> str:
-    """One sentence without a full stop; a calibrated result has an interval, others only their own estimate."""
-    if (expected := result.expected_accuracy) is None:
-        return f"by its own estimate {result.mean_confidence:.1%} of the labels are right"
-    mean, low, high = expected
-    return (
-        f"about {mean:.0%} of the labels are expected to be right; among crowds like those that this was learnt on, "
-        f"nine in ten had between {low:.0%} and {high:.0%}"
-    )
+class Statement(Protocol):
+    """What the door "trust" of a kind gives."""
+
+    def sentence(self, written: str = "") -> str:
+        """The statement, without a full stop; `written` names a file with tasks to check."""
+
+    def to_dict(self) -> dict[str, Any]:
+        """For JSON."""
+
+
+def statement(result: Result, error: float | None = None) -> Statement | None:
+    """What is known of how right a result is; None where its kind has no such statement."""
+    if not result.kind.can("trust"):
+        return None
+    made: Statement = result.kind.door("trust")(result, error_of(result, error))
+    return made
+
+
+def outlook(result: Result, error: float | None = None, written: str = "") -> str:
+    """One sentence without a full stop: what was measured on checked tasks, or that nothing was."""
+    made = statement(result, error)
+    if made is None:
+        return f"how right {result.kind.people} are, only known answers can show (crowdwise evaluate)"
+    return made.sentence(written)

@@ -23,6 +23,13 @@ class Scored(ABC):
     n_gold_left_out: int
     truths_without_labels: int
 
+    def __dir__(self) -> list[str]:
+        """Attributes, and the scores that are attributes through __getattr__."""
+        tables = [value for value in vars(self).values() if isinstance(value, dict)]
+        tables += [value for table in tables for value in table.values() if isinstance(value, dict)]
+        names = {name for table in tables for name in table if isinstance(name, str) and hasattr(self, name)}
+        return sorted({*super().__dir__(), *names})
+
     @abstractmethod
     def rows(self) -> list[list[str]]:
         """Name, value and 95 % interval of every score."""

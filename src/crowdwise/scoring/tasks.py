@@ -6,6 +6,7 @@ Tasks are the other half of the data than workers, so this is a module beside th
 
 from __future__ import annotations
 
+import math
 from collections.abc import Sequence
 from typing import Any
 
@@ -18,7 +19,7 @@ from ..core.errors import DataError
 from ..core.result import Result
 from ..kinds.classes.annotations import Annotations
 from ..maths.ties import TOLERANCE
-from .needs import EXPERT, FEWEST, RIDDLE, SAFE, TIMES, VOTE, Needs, needs
+from .needs import EXPERT, FEWEST, MOST, RIDDLE, SAFE, TIMES, VOTE, Needs, needs
 
 F8 = npt.NDArray[np.float64]
 
@@ -36,12 +37,13 @@ def contested(
 
     task, label, confidence, second (the runner-up), margin (between the two), entropy (nats), n_labels, n_agree (labels
     that say so), difficulty (by the method where it has one, else the share of labels that differ), disagreeing (how
-    many of the `others`, results of other methods on the same tasks, have another label), todo, votes (about how many
-    more should settle it), why (in words; empty when safe).
+    many of the `others`, results of other methods on the same tasks, have another label), todo, votes (how many more to
+    ask for), gain (what these add to the probability that the label is right), why (in words; empty when nothing is to
+    be done).
 
-    `todo` is "vote" where more votes should settle the label, those first that gain most per vote; "expert" where more
-    votes of this crowd would not (see `needs`; `need` where it is known already), the most doubtful first; "look" at a
-    safe label that other methods or most of the votes contradict; else empty.
+    `todo` is "vote" where more votes are worth asking for, those first that gain most per vote; "expert" where they are
+    not and the label is in doubt (see `needs`; `need` where it is known already), the most doubtful first; "look" at
+    another label that other methods or most of the votes contradict; else empty.
 
     >>> votes = Annotations.from_arrays([1, 1, 2, 2], [*"abab"], [*"xyxx"])
     >>> import crowdwise as cw
@@ -79,10 +81,12 @@ def contested(
             "disagreeing": np.asarray(against, dtype=np.int64),
             "todo": np.array(TODO)[todo],
             "votes": pl.Series(np.where(todo == 0, need.votes, np.nan)).fill_nan(None).cast(pl.Int64),
+            "gain": pl.Series(np.where(todo == 0, need.expected, np.nan)).fill_nan(None),
         }
     )
     table = table.with_columns(_why(table, need, _weakness(annotations, result), outvoted, len(others)))
-    gain = (1 - np.where(n > 0, result.confidence, 0.0)) / np.where(todo == 0, np.maximum(need.votes, 1.0), 1.0)
+    gain = np.where(todo == 0, need.expected / np.maximum(need.votes, 1.0), 1 - result.confidence)
+    gain = np.where(n > 0, gain, 2.0)  # tasks without a label come first
     rank = np.lexsort((np.arange(len(n)), -result.entropy, -np.asarray(against), np.where(todo < 2, -gain, 0.0), todo))
     return table.select(pl.all().gather(rank))
 
@@ -101,8 +105,9 @@ def _weakness(annotations: Annotations, result: Result) -> F8:
 
 def _why(table: pl.DataFrame, need: Needs, weakness: F8, outvoted: npt.NDArray[np.bool_], n_others: int) -> pl.Series:
     """One short reason a task: what its numbers do not say. Empty where the label is safe."""
-    more = {"usual": need.usual, "settled": need.settled, "riddle": need.riddle, "weakness": weakness,
-            "outvoted": outvoted}  # fmt: skip
+    more = {"everybody": need.everybody & ~need.stuck, "usual": need.usual, "settled": need.settled,
+            "riddle": need.riddle, "weakness": weakness, "outvoted": outvoted, "settles": need.settles,
+            "most": need.gain[:, -1]}  # fmt: skip
     odd = table.with_columns(**{name: pl.Series(v) for name, v in more.items()}).with_row_index("at")
     out = np.full(len(table), "", dtype=object)
     for row in odd.filter(pl.col("todo") != "").to_dicts():
@@ -111,26 +116,37 @@ def _why(table: pl.DataFrame, need: Needs, weakness: F8, outvoted: npt.NDArray[n
 
 
 def _reason(row: dict[str, Any], n_others: int) -> str:
-    usual = row["usual"]
     if row["n_labels"] == 0:
         return "nobody has labelled it"
     if row["todo"] == "vote":
-        return f"{_cause(row)}; {row['votes']} more vote{'s' * (row['votes'] > 1)} should settle it"
+        return f"{_cause(row)}; {_promise(row)}"
     if row["todo"] == "expert" and row["riddle"] >= RIDDLE and row["n_labels"] >= FEWEST:
         return f"its labels look like a toss between {row['label']!r} and {row['second']!r}"
     if row["todo"] == "expert" and row["settled"] >= TIMES and row["n_labels"] >= FEWEST:
-        return f"still open after {row['n_labels']} labels, where {max(usual, 1):.0f} or so usually do"
-    if row["todo"] == "expert":
+        return f"still open after {row['n_labels']} labels, where {max(row['usual'], 1):.0f} or so usually do"
+    if row["todo"] == "expert" and row["everybody"]:
+        return "everybody has answered it"
+    if row["todo"] == "expert" and row["usual"] > MOST:
         return f"this crowd hardly tells {row['label']!r} from {row['second']!r}"
+    if row["todo"] == "expert":
+        return f"{MOST} more votes would raise the probability that it is right by {row['most']:.2f} only"
     if row["disagreeing"]:
         return f"{row['disagreeing']} of {n_others} other methods say otherwise"
     return OUTVOTED
 
 
+def _promise(row: dict[str, Any]) -> str:
+    """What the votes that a task needs bring; "settle" only where the forecast reaches the level of settled labels."""
+    votes = f"{row['votes']} more vote{'s' * (row['votes'] > 1)}"
+    if row["settles"]:
+        return f"{votes} may settle it"
+    return f"{votes} should raise the probability that it is right by {row['gain']:.2f}"
+
+
 def _cause(row: dict[str, Any]) -> str:
-    """Why a task is in doubt that more votes should settle."""
+    """Why a task is in doubt on which more votes are worth asking for."""
     if row["n_labels"] < row["usual"]:
-        return f"few labels: {row['usual']:.0f} or so usually do"
+        return f"few labels: {row['n_labels']}, where {math.ceil(row['usual'])} or so usually do"
     if row["weakness"] > WEAK:
         return "labelled by workers who are less often right than most"
     if row["outvoted"]:

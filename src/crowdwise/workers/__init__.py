@@ -79,3 +79,7 @@ def __getattr__(name: str) -> Any:
     if name not in _UPSTAIRS:
         raise AttributeError(f"module 'crowdwise.workers' has no attribute {name!r}")
     return resolve(f"crowdwise.audit.{_UPSTAIRS[name]}:{name}")
+
+
+def __dir__() -> list[str]:
+    return sorted({*globals(), *_UPSTAIRS})

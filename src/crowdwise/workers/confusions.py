@@ -11,7 +11,7 @@ import polars as pl
 
 from ..core.result import Result
 from ..kinds.classes.annotations import Annotations
-from ..maths.skill import Skill, effective_n, share_interval
+from ..maths.skill import Skill, crowd_rows, effective_n, rows_of, share_interval
 from .judgement import Judgement
 
 F8 = npt.NDArray[np.float64]
@@ -88,9 +88,8 @@ def cells_of(judgement: Judgement) -> tuple[Skill, F8]:
     belief = judgement.posterior[judgement.annotations.task]
     counts, doubts = judgement.counts, judgement.table(belief * (1 - belief))
     n = np.broadcast_to(counts.sum(axis=2, keepdims=True), counts.shape)
-    pooled = counts.sum(axis=0) + 0.5
-    centre = np.broadcast_to(pooled / pooled.sum(axis=1, keepdims=True), counts.shape)
-    share = (counts + 2 * centre) / (n + 2)
+    centre = np.broadcast_to(crowd_rows(counts), counts.shape)
+    share = rows_of(counts)
     # Louis: what a doubtful row takes away depends on whether it shows this very label.
     doubt = doubts * (1 - share) ** 2 + (doubts.sum(axis=2, keepdims=True) - doubts) * share**2
     return share_interval(n, counts, doubt, centre), effective_n(n, doubt, share)

@@ -10,7 +10,7 @@ from ..kinds.classes.annotations import Annotations
 from .dependence.following import FOLLOWS, follows_others
 from .flags import Flag, examples
 from .judgement import Judgement
-from .suspicion import ADVERSARIAL, ALWAYS, LEVEL, MIN_LABELS
+from .suspicion import ADVERSARIAL, ALWAYS, LEVEL, MIN_LABELS, TYPICAL
 
 F8 = npt.NDArray[np.float64]
 
@@ -33,10 +33,13 @@ def flags_of(judgement: Judgement, level: float = LEVEL) -> list[Flag]:
     seen = judgement.suspicion
     said = np.bincount(votes.cell, minlength=len(n) * k).reshape(len(n), k)
     below, chance = worse_than_chance(judgement, said)
-    follows = follows_others(votes, judgement.others).score
+    following = follows_others(votes, judgement.others)
+    follows = following.score
+    # With two classes weak workers are close to chance: who may be one, by two standard deviations, is not accused.
+    weak = following.less_than(TYPICAL, sure=FOLLOWS) | (said.max(axis=1) >= ALWAYS * n)
     for w in np.flatnonzero(n >= MIN_LABELS).tolist():
         spam = float(seen.probability[w])
-        if spam >= level and follows[w] < FOLLOWS:
+        if spam >= level and follows[w] < FOLLOWS and weak[w]:
             found.append(_spammer(judgement, w, spam, said[w]))
         elif below[w] >= ADVERSARIAL and spam < 0.5:
             words = (

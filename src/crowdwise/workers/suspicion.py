@@ -3,9 +3,12 @@
 For every worker the evidence of their labels is weighed under three models; the truth is what the *others* say of it:
 
     spammer   label ~ Cat(own),                      own ~ Dir(1/2)
-    honest    label ~ Cat(confusion[truth]),         rows ~ Dir(1/2), or ~ Dir(strength · the honest mean)
-    expert    label ~ Cat(row[truth = c]),           one class c told from the rest, rows ~ Dir(1/2)
+    honest    label ~ Cat(confusion[truth]),         rows ~ apart · Dir(1/2), or ~ apart · Dir(strength · honest mean)
+    expert    label ~ Cat(row[truth = c]),           one class c told from the rest, rows ~ apart · Dir(1/2)
 
+`apart` is the squared distance between the rows: a non-local prior (Johnson & Rossell 2010, JRSS B 72(2)). Without it
+the honest models allow rows that are alike too, and with two classes, whose rows have one number each, hundreds of
+labels do not tell a guesser from an honest worker.
 The first is exact, the others variational bounds (the truth is uncertain). The shares of all kinds and the honest
 mean are learnt from the crowd. Constant and random spammers are one model; who is wrong on purpose is no spammer but
 adversarial: their labels tell as much as an honest worker's once they are read the other way round.
@@ -27,8 +30,10 @@ F8 = npt.NDArray[np.float64]
 
 # Fewer labels say nothing of a worker; a flag needs this probability; one class this often is "always".
 MIN_LABELS = 5
-LEVEL = 0.85
+LEVEL = 0.9
 ALWAYS = 0.95
+# A random worker follows the others by less than this share of what the typical worker does.
+TYPICAL = 0.65
 # To be called an adversary takes more: among many guessers some are unlucky.
 ADVERSARIAL = 0.999
 # Pseudo-workers of each kind: spammers, workers like most, workers of their own kind, experts on one class.
@@ -63,7 +68,7 @@ def suspicion(annotations: Annotations, belief: F8) -> Suspicion:
         return Suspicion(np.zeros(len(n)), np.full(len(n), 0.1), 0.1)
     said = np.bincount(annotations.cell, minlength=len(n) * k).reshape(len(n), k).astype(np.float64)
     spam = log_rows(said, np.full(said.shape[1], FREE), axis=1)
-    free, table = _honest(annotations, belief, np.full((1, k, k), FREE))
+    free, table = _informative(annotations, belief, np.full((1, k, k), FREE))
     expert = _experts(annotations, belief)
     share = PSEUDO / PSEUDO.sum()
     probability = np.full(len(n), 0.1)
@@ -71,7 +76,7 @@ def suspicion(annotations: Annotations, belief: F8) -> Suspicion:
         trust = np.where(judged, 1 - probability, 0.0)
         mean = np.einsum("w,wkl->kl", trust, table) + np.eye(k) + 1.0 / k
         mean /= mean.sum(axis=1, keepdims=True)
-        usual, _ = _honest(annotations, belief, (_strength(table[trust > 0.5], mean) * mean + 0.1)[None])
+        usual, _ = _informative(annotations, belief, (_strength(table[trust > 0.5], mean) * mean + 0.1)[None])
         evidence = np.stack([spam, usual, free, expert], axis=1)
         for _ in range(20):
             each = normalise_rows(evidence + np.log(share))[0]
@@ -109,8 +114,24 @@ def _experts(annotations: Annotations, belief: F8) -> F8:
     if k == 2:  # to tell one class from the rest is then to tell them all
         return np.full(annotations.n_workers, -np.inf)
     prior = np.full((1, 2, k), FREE)
-    each = [_honest(annotations, np.stack([belief[:, c], 1 - belief[:, c]], axis=1), prior)[0] for c in range(k)]
+    each = [_informative(annotations, np.stack([belief[:, c], 1 - belief[:, c]], axis=1), prior)[0] for c in range(k)]
     return np.asarray(np.logaddexp.reduce(each, axis=0) - np.log(k))
+
+
+def _informative(annotations: Annotations, belief: F8, prior: F8) -> tuple[F8, F8]:
+    """`_honest` under the prior times the squared distance between its rows: rows that are alike are a spammer's."""
+    evidence, counts = _honest(annotations, belief, prior)
+    return evidence + np.log(_apart(counts + prior) / _apart(prior)), counts
+
+
+def _apart(rows: F8) -> F8:
+    """Expected squared distance between two rows, summed over all pairs; rows[worker, true, observed] of Dirichlets."""
+    total = rows.sum(axis=2, keepdims=True)
+    mean = rows / total
+    spread = (mean * (1 - mean) / (total + 1)).sum(axis=(1, 2))
+    n = rows.shape[1]
+    gaps = n * (mean**2).sum(axis=(1, 2)) - (mean.sum(axis=1) ** 2).sum(axis=1)
+    return np.asarray((n - 1) * spread + np.maximum(gaps, 0.0))
 
 
 def _honest(annotations: Annotations, belief: F8, prior: F8) -> tuple[F8, F8]:

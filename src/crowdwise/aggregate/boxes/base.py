@@ -23,6 +23,7 @@ from ...kinds.boxes.estimate import BoxEstimate, BoxWorkers
 from ...maths.boxes.drawn import Drawn, drawn
 from ...maths.boxes.objects import Objects, taught
 from ...maths.boxes.tally import rate, tally
+from ..decisions.checked import checked, wanted
 from ..method import Method
 from .gold import box_gold
 
@@ -60,11 +61,13 @@ class BoxAggregator(Method):
         prior: Any = None,
         n_shards: int = 1,  # noqa: ARG002
         callback: Callback | None = None,  # noqa: ARG002
+        calibrate: bool | None = None,
     ) -> Result:
         """The boxes of each picture in these votes, or in a table task, worker, boxes.
 
         `gold` is the known boxes of some pictures (a mapping or a table task, boxes): they stay put, and workers are
-        judged by them.
+        judged by them. `calibrate` adds the chance that a box is right, learnt on gold; the default method does so
+        unless it is False.
         """
         if prior is not None:
             raise ParameterError(f"{self.name} cannot use prior=")
@@ -76,7 +79,8 @@ class BoxAggregator(Method):
             found = taught(seen, found, truth)
         solved = self.solve(seen, found)
         self.warn_unless_settled(solved.converged, solved.n_iter)
-        return self._result(votes, seen, solved, tags, told)
+        result = self._result(votes, seen, solved, tags, told)
+        return checked(self, result, votes, gold) if wanted(self, gold, calibrate) else result
 
     @abstractmethod
     def objects(self, seen: Drawn) -> Objects:

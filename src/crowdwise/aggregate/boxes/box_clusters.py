@@ -25,6 +25,7 @@ class BoxClusters(BoxAggregator):
     """
 
     name: ClassVar[str] = "box_clusters"
+    calibrates: ClassVar[bool] = True
 
     def objects(self, seen: Drawn) -> Objects:
         """See the class."""

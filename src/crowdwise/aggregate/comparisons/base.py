@@ -23,6 +23,7 @@ from ...kinds.comparisons.rows import rows_of, sides_of_tasks
 from ...kinds.comparisons.votes import comparison_votes
 from ...maths.comparisons.fit import PairFit
 from ...maths.comparisons.rows import PairRows
+from ..decisions.checked import checked, wanted
 from ..method import Method
 from .found import estimate_of, picture_of
 from .gold import GOLD_WEIGHT, pair_gold
@@ -45,11 +46,13 @@ class ComparisonAggregator(Method):
         prior: Any = None,
         n_shards: int = 1,  # noqa: ARG002
         callback: Callback | None = None,
+        calibrate: bool | None = None,
     ) -> Result:
         """Scores of the items, the outcome of every pair and a picture of the workers, from votes or a table left,
         right, winner (worker, task).
 
         `gold` is the known winner of some tasks (a mapping, or a table task, label): it stays put and teaches.
+        `calibrate` corrects the chances of the outcomes by gold; the default method does so unless it is False.
         """
         if prior is not None:
             raise ParameterError(f"{self.name} cannot use prior=")
@@ -58,7 +61,8 @@ class ComparisonAggregator(Method):
         rows = rows_of(votes)
         fit = self.solve(_with_gold(rows, votes, known), callback)
         self.warn_unless_settled(fit.converged, fit.n_iter)
-        return self._result(votes, rows, fit, known)
+        result = self._result(votes, rows, fit, known)
+        return checked(self, result, votes, gold) if wanted(self, gold, calibrate) else result
 
     @abstractmethod
     def solve(self, rows: PairRows, callback: Callback | None) -> PairFit:

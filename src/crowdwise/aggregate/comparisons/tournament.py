@@ -29,6 +29,7 @@ class Tournament(ComparisonAggregator):
     """
 
     name: ClassVar[str] = "tournament"
+    calibrates: ClassVar[bool] = True
 
     def solve(self, rows: PairRows, callback: Callback | None) -> PairFit:
         """See the class."""

@@ -17,7 +17,9 @@ over as far as the classes are uneven: `lean` grows from 0 to 1 where the entrop
 .65 of an even one's, the votes are uneven too, and the commonest class is the same (else the model has drifted).
 The weights of the members are equal: by held-out annotations (`evidence` > 0) they can be moved to those that predict
 best (engine/selection.py), which gained nothing on 58 sets.
-Confusions come from `model` or mace, whoever agrees better with the outcome; `extra["speaker"]` names it.
+Expected counts come from `model` or mace, whichever agrees better with the outcome; `extra["speaker"]` names it. Only
+hierarchical's own confusion matrices are taken. A model with fewer parameters (mace: one accuracy and one distribution
+of wrong labels) cannot represent all counts, so its matrices are estimated again from its expected counts.
 Linear opinion pool: Stone (1961), Annals of Mathematical Statistics 32(4), doi:10.1214/aoms/1177704873. Early stopping
 as regularisation: Yao, Rosasco & Caponnetto (2007), doi:10.1007/s00365-006-0663-2.
 Fails where all members fail together: when most of the crowd is wrong alike, or copies.
@@ -35,7 +37,7 @@ import numpy.typing as npt
 from ...core.errors import ParameterError
 from ...core.params import MethodName, MethodNames, NonNegative, Share
 from ...core.result import Course
-from ...engine.selection import held_out, splits
+from ...engine.selection import held_out, shrunk, splits
 from ...kinds.classes.annotations import Annotations
 from ...maths.kernels import many_fits
 from .. import registry
@@ -49,14 +51,19 @@ from .pool import Pool, expectation, settled
 F8 = npt.NDArray[np.float64]
 
 EVEN = "_even"
+# The method whose own confusion matrices have a free row for every class.
+FREE_ROWS = "hierarchical"
 # So many pseudo-tasks in every class that the class prior stays even.
 EVEN_PRIOR = 1e6
-EARLY, TEMPERED = "hierarchical_early", "hierarchical_tempered"
-# Members that are a method with other parameters.
+EARLY, TEMPERED, BRIEF = "hierarchical_early", "hierarchical_tempered", "hierarchical_brief"
+# A method with other parameters, by the name that an ensemble calls it.
 VARIANTS: dict[str, tuple[str, dict[str, Any]]] = {
     EARLY: ("hierarchical", {"max_iter": 2, "prior_class": 50.0}),
     TEMPERED: ("hierarchical", {"max_iter": 2, "prior_class": EVEN_PRIOR, "dependence": 0.3}),
+    BRIEF: ("hierarchical", {"max_iter": 10}),
     "mace_once": ("mace", {"n_init": 1}),
+    "mace_brief": ("mace", {"n_init": 1, "max_iter": 4}),
+    "one_coin_brief": ("one_coin", {"max_iter": 4}),
 }
 MEMBERS = ("majority_vote", "wawa", EARLY, "mace_once", TEMPERED)
 # Few held-out annotations say little: they speak for a tenth of their number at most.
@@ -78,6 +85,7 @@ class Committee(SpreadAggregator):
     """
 
     name: ClassVar[str] = "committee"
+    calibrates: ClassVar[bool] = True
     members: MethodNames = MEMBERS
     model: MethodName = "hierarchical"
     evidence: NonNegative = 0.0
@@ -123,7 +131,7 @@ class Committee(SpreadAggregator):
             judge=pool,
             views=len(pool.views),
             class_prior=tally.mass / data.n_tasks,
-            confusion=None if spoken is None else spoken.confusion,
+            confusion=None if spoken is None else free_confusion(str(speaker), spoken),
             counts=None if spoken is None else spoken.counts,
             n_iter=sum(one.n_iter for one in found.values()),
             extra={
@@ -166,6 +174,14 @@ class Committee(SpreadAggregator):
             return np.zeros(len(seated)), 0.0
         found = [held_out(partial(ask, m, self.seed, gold, run), votes, seed=self.seed, enough=1) for m in seated]
         return np.array([f.score for f in found]), float(found[0].weight.sum())
+
+
+def free_confusion(name: str, learnt: Learnt) -> F8 | None:
+    """confusion[worker, true, observed] that can represent the method's expected counts."""
+    if plain_name(name) == FREE_ROWS or learnt.counts is None:
+        return learnt.confusion
+    # One M-step: the expected counts, shrunk to the crowd's confusion matrix.
+    return np.ascontiguousarray(shrunk(learnt.counts.transpose(0, 2, 1)).transpose(0, 2, 1))
 
 
 def variant(name: str, seed: int) -> Aggregator:

@@ -61,7 +61,11 @@ class Pool:
     def __call__(self, space: Workspace) -> Judged:
         """What the pool says of a part's tasks."""
         found = self._found(space)
-        return Judged(self._read(space, self._mixed(found)), views=tuple(found[name] for name in self.views))
+        return Judged(self.average(space, found), views=tuple(found[name] for name in self.views))
+
+    def average(self, space: Workspace, found: dict[str, F8]) -> F8:
+        """The calibrated average of posteriors that were made already."""
+        return self._read(space, self._mixed(found))
 
     def shares(self, space: Workspace) -> Shares:
         """For `settled`."""

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from abc import abstractmethod
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any, ClassVar
 
@@ -22,13 +22,23 @@ from ...engine.em import Callback
 from ...kinds.numbers.estimate import NumberEstimate, NumberWorkers
 from ...kinds.numbers.votes import Numbers, number_votes, told_by
 from ...maths.numbers.fit import Fit
-from ...maths.numbers.intervals import gold_margin, interval
+from ...maths.numbers.intervals import LEAST_GOLD, Rescaled, gold_scale, interval
 from ...maths.numbers.rows import Rows
 from ..method import Method
 from .gold import number_gold
 from .packing import pack
 
 F8 = npt.NDArray[np.float64]
+
+
+@dataclass(frozen=True, eq=False)
+class Part:
+    """One part of the answers: its fit, the intervals, and what gold says of them."""
+
+    fit: Fit
+    low: F8
+    high: F8
+    scale: Rescaled | None
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -50,7 +60,7 @@ class NumberAggregator(Method):
         """Estimates, intervals and workers' biases of these votes, or of a table task, worker, value.
 
         `gold` is the known value of some tasks (a mapping or a table task, value): it stays put and teaches, and from
-        ten of them on it sets the width of the intervals.
+        ten of them on it sets the width of the intervals; `extra["gold_check"]` says how often they hold the truth.
         """
         if prior is not None:
             raise ParameterError(f"{self.name} cannot use prior=")
@@ -58,26 +68,50 @@ class NumberAggregator(Method):
         known = number_gold(gold, votes)
         golds = [None if known is None else known[:, j] for j in range(len(votes.answers.parts))]
         found = [self._part(rows, own, n_shards) for rows, own in zip(rows_of(votes), golds, strict=True)]
-        self.warn_unless_settled(all(fit.converged for fit, _, _ in found), max(fit.n_iter for fit, _, _ in found))
-        return self._result(votes, found, known)
+        fits = [part.fit for part in found]
+        self.warn_unless_settled(all(fit.converged for fit in fits), max(fit.n_iter for fit in fits))
+        result = self._result(votes, found, known)
+        if known is None:
+            return result
+        return replace(result, extra={**result.extra, "gold_check": self._check(votes, known, found, n_shards)})
 
     @abstractmethod
     def solve(self, rows: Rows, gold: F8 | None, n_shards: int) -> Fit:
         """The method itself, for one part of the answers."""
 
-    def _part(self, rows: Rows, gold: F8 | None, n_shards: int) -> tuple[Fit, F8, F8]:
+    def _part(self, rows: Rows, gold: F8 | None, n_shards: int) -> Part:
         try:
             fit = self.solve(rows, gold, n_shards)
-            margin = None
+            scale = None
             if gold is not None:
-                margin = gold_margin(lambda some, left: self.solve(some, left, n_shards), rows, gold, self.level)
-            low, high = interval(fit, gold, margin, self.level)
+                scale = gold_scale(lambda some, left: self.solve(some, left, n_shards), rows, gold, self.level)
+            low, high = interval(fit, gold, scale, self.level)
         except ValueError as error:
             raise DataError(str(error)) from error
-        return fit, low, high
+        return Part(fit, low, high, scale)
 
-    def _result(self, votes: Votes[Numbers], found: Sequence[tuple[Fit, F8, F8]], known: F8 | None) -> Result:
-        fits = [fit for fit, _, _ in found]
+    def _check(self, votes: Votes[Numbers], known: F8, found: Sequence[Part], n_shards: int) -> dict[str, Any]:
+        """What the checked tasks say of the intervals, and of those of a fit without gold."""
+        answered = votes.labels_per_task > 0
+        mine = answered & ~np.isnan(known).any(axis=1)
+        scales = [part.scale for part in found if part.scale is not None]
+        if len(scales) < len(found):
+            few = f"{int(mine.sum())} checked tasks are too few to measure intervals; {LEAST_GOLD} or more will do"
+            return {"n": int(mine.sum()), "reason": few}
+        held, before = [], []
+        for j, rows in enumerate(rows_of(votes)):
+            blind = self.solve(rows, None, n_shards)
+            low, high = interval(blind, None, None, self.level)
+            inside = (low <= known[:, j]) & (known[:, j] <= high)
+            held.append(int(inside[mine].sum()))
+            half = (high - low)[answered] / 2
+            before.append(float(half.mean()) if np.isfinite(half).any() else None)
+        ends = {"low": min(scale.low for scale in scales), "high": max(scale.high for scale in scales)}
+        own = {"factor": [scale.factor for scale in scales], "shared": [scale.shared for scale in scales]}
+        return {"n": int(mine.sum()), "held": held, "before": before, **ends, **own}
+
+    def _result(self, votes: Votes[Numbers], found: Sequence[Part], known: F8 | None) -> Result:
+        fits = [part.fit for part in found]
         parts = pl.Series("part", list(votes.answers.parts))
 
         def stack(name: str) -> F8:
@@ -92,8 +126,8 @@ class NumberAggregator(Method):
             estimate=NumberEstimate(
                 value=stack("mean"),
                 variance=stack("variance"),
-                low=np.stack([low for _, low, _ in found], axis=1),
-                high=np.stack([high for _, _, high in found], axis=1),
+                low=np.stack([part.low for part in found], axis=1),
+                high=np.stack([part.high for part in found], axis=1),
                 parts=parts,
             ),
             picture=NumberWorkers(stack("bias"), stack("spread"), stack("slope"), stack("weight"), parts),

@@ -21,7 +21,6 @@ from ..base import Aggregator, Learnt, Run, Solution, Spread, SpreadAggregator
 from ..confusion.base import ConfusionModel, Found, Matrices, in_rounds
 from ..gold import Gold
 from ..learnt import After, Judge, Judged
-from ..registry import DEFAULT
 from ..spread import with_rows
 
 F8 = npt.NDArray[np.float64]
@@ -29,11 +28,6 @@ F8 = npt.NDArray[np.float64]
 PASSES = 5
 # Rounds in which the types and the strengths are learnt; later ones would only trade places between neighbours.
 LEARNING = 40
-
-
-def default_of(votes: Annotations) -> str:
-    """The method that is taken for classes when nobody says: another one where they have an order."""
-    return DEFAULT if votes.answers.order is None else "ordinal_committee"
 
 
 @dataclass(frozen=True, kw_only=True)

@@ -40,6 +40,7 @@ class OrdinalCommittee(OrderedAggregator):
     """
 
     name: ClassVar[str] = "ordinal_committee"
+    calibrates: ClassVar[bool] = True
     members: MethodNames = MEMBERS
 
     def on_levels(self, annotations: Annotations, gold: Gold | None, run: Run) -> Solution:

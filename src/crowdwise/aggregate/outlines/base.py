@@ -22,6 +22,7 @@ from ...kinds.outlines.estimate import OutlineEstimate, OutlineWorkers
 from ...maths.outlines.masks import Mask, overlap
 from ...maths.outlines.raster import fill_even_odd, grid, trace
 from .. import registry
+from ..decisions.checked import checked, wanted
 from ..method import Method
 from ..strangers import Policy, refuse_strangers
 from .gold import known as known_outlines
@@ -56,8 +57,12 @@ class OutlineAggregator(Method):
         prior: Any = None,
         n_shards: int = 1,  # noqa: ARG002
         callback: Callback | None = None,  # noqa: ARG002
+        calibrate: bool | None = None,
     ) -> Result:
-        """The outline of each picture in these votes, or in a table task, worker, outlines; known ones stay put."""
+        """The outline of each picture in these votes, or in a table task, worker, outlines; known ones stay put.
+
+        `calibrate` learns from gold how many pictures are right; the default method does so unless it is False.
+        """
         if prior is not None:
             raise ParameterError(f"{self.name} cannot use prior=")
         votes = as_outlines(votes)
@@ -65,7 +70,8 @@ class OutlineAggregator(Method):
         if gold is not None:
             tasks, outlines = known_outlines(votes, gold)
             told = {int(task): outlines.of_row(i) for i, task in enumerate(tasks.tolist())}
-        return self.judged(votes, self.trust(votes, told), told if gold is not None else None)
+        result = self.judged(votes, self.trust(votes, told), told if gold is not None else None)
+        return checked(self, result, votes, gold) if wanted(self, gold, calibrate) else result
 
     def judged(self, votes: Votes[Outlines], trust: F8 | None, told: dict[int, list[F8]] | None = None) -> Result:
         """All pictures, by workers whose votes weigh `trust` (None: all alike)."""

@@ -32,6 +32,7 @@ class OutlineVote(PixelVote):
     """
 
     name: ClassVar[str] = "outline_vote"
+    calibrates: ClassVar[bool] = True
     power: NonNegative = 3.0
 
     def trust(self, votes: Votes[Outlines], told: dict[int, list[F8]]) -> F8:

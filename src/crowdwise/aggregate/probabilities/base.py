@@ -23,6 +23,7 @@ from ...kinds.probabilities.estimate import ProbabilityEstimate, ProbabilityWork
 from ...kinds.probabilities.votes import Probabilities, probability_votes, told_by
 from ...maths.numbers.rows import Rows
 from ...maths.probabilities.fit import CLIP, Fit
+from ..decisions.checked import checked, wanted
 from ..method import Method
 
 F8 = npt.NDArray[np.float64]
@@ -45,8 +46,12 @@ class ProbabilityAggregator(Method):
         prior: Any = None,
         n_shards: int = 1,  # noqa: ARG002
         callback: Callback | None = None,  # noqa: ARG002
+        calibrate: bool | None = None,
     ) -> Result:
-        """How likely each task is, of votes or of a table task, worker, probability. `gold`: known outcomes, 0 or 1."""
+        """How likely each task is, of votes or of a table task, worker, probability. `gold`: known outcomes, 0 or 1.
+
+        `calibrate` corrects the probabilities by gold; the default method does so unless it is False.
+        """
         if prior is not None:
             raise ParameterError(f"{self.name} cannot use prior=")
         votes = as_probabilities(votes)
@@ -57,7 +62,7 @@ class ProbabilityAggregator(Method):
         probability = found.probability
         if outcomes is not None:
             probability = np.where(np.isnan(outcomes), probability, outcomes)
-        return Result(
+        result = Result(
             method=self.name,
             params=self.params(),
             tasks=votes.tasks,
@@ -74,6 +79,7 @@ class ProbabilityAggregator(Method):
             extra={"design": found.design, "share": found.share, **self.learnt(rows, outcomes)},
             versions=versions(),
         )
+        return checked(self, result, votes, gold) if wanted(self, gold, calibrate) else result
 
     @abstractmethod
     def solve(self, rows: Rows, gold: F8 | None) -> Fit:

@@ -30,6 +30,7 @@ class PooledProbabilities(ProbabilityAggregator):
     """
 
     name: ClassVar[str] = "pooled_probabilities"
+    calibrates: ClassVar[bool] = True
     max_iter: Count = 200
 
     def solve(self, rows: Rows, gold: F8 | None) -> Fit:

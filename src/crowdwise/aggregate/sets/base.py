@@ -22,6 +22,7 @@ from ...kinds.sets.truth import known_of, set_truth
 from ...kinds.sets.votes import as_sets
 from ...maths.sets.em import SetModel
 from ...maths.sets.rows import SetRows
+from ..decisions.checked import checked, wanted
 from ..method import Method
 
 F8 = npt.NDArray[np.float64]
@@ -57,11 +58,13 @@ class SetAggregator(Method):
         prior: Any = None,
         n_shards: int = 1,  # noqa: ARG002
         callback: Callback | None = None,
+        calibrate: bool | None = None,
     ) -> Result:
         """Sets, probabilities and workers' hits and false alarms of these votes, or of a table task, worker, labels.
 
         `gold` is the known set of some tasks (a mapping to lists, or a table task, labels), or a word on single classes
-        (a table task, label, value): it stays put and teaches.
+        (a table task, label, value): it stays put and teaches. `calibrate` corrects the confidence by gold; the default
+        method does so unless it is False.
         """
         if prior is not None:
             raise ParameterError(f"{self.name} cannot use prior=")
@@ -69,7 +72,8 @@ class SetAggregator(Method):
         known = set_gold(gold, votes)
         found = self.solve(votes, rows_of(votes), known, callback)
         self.warn_unless_settled(found.converged, found.n_iter)
-        return self._result(votes, found, known)
+        result = self._result(votes, found, known)
+        return checked(self, result, votes, gold) if wanted(self, gold, calibrate) else result
 
     @abstractmethod
     def solve(self, votes: Votes[Sets], rows: SetRows, gold: I1 | None, callback: Callback | None) -> SetSolution:

@@ -50,6 +50,7 @@ class JointSets(SetAggregator):
     """
 
     name: ClassVar[str] = "joint_sets"
+    calibrates: ClassVar[bool] = True
     max_iter: Count = 1000
     tol: NonNegative = 1e-3
     prior_strength: Positive = 1.25

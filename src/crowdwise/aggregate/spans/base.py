@@ -22,6 +22,7 @@ from ...kinds.spans.answers import Spans
 from ...kinds.spans.votes import span_votes, told_by
 from ...maths.spans.rows import nested
 from ...maths.spans.units import Units
+from ..decisions.checked import checked, wanted
 from ..method import Method
 from .found import Judged, estimate_of, picture_of
 from .gold import span_gold
@@ -58,22 +59,25 @@ class SpanAggregator(Method):
         prior: Any = None,
         n_shards: int = 1,  # noqa: ARG002
         callback: Callback | None = None,  # noqa: ARG002
+        calibrate: bool | None = None,
     ) -> Result:
         """Spans with confidence of these votes, or of a table task, worker, spans.
 
         `gold` is the known answer of some tasks (a mapping or a table task, spans): it stays put and teaches.
+        `calibrate` corrects the confidence by gold; the default method does so unless it is False.
         """
         if prior is not None:
             raise ParameterError(f"{self.name} cannot use prior=")
-        votes = as_spans(votes)
-        votes, known = span_gold(gold, votes)
+        given = as_spans(votes)
+        votes, known = span_gold(gold, given)
         words = self.by_words(votes)
         units = cut(votes, known, words)
         works = [layer(votes, units, known, tag) for tag in layers_of(votes, known)]
         learnt = [self.learn(work, votes) for work in works]
         judged = [self.judge(work, each.arrays) for work, each in zip(works, learnt, strict=True)]
         self.warn_unless_settled(all(each.converged for each in learnt), max(each.n_iter for each in learnt))
-        return self._result(votes, known, units, works, learnt, judged, words)
+        result = self._result(votes, known, units, works, learnt, judged, words)
+        return checked(self, result, given, gold) if wanted(self, gold, calibrate) else result
 
     def by_words(self, votes: Votes[Spans]) -> bool:  # noqa: ARG002
         """Whether texts are cut at words; else at the ends of all spans."""

@@ -38,6 +38,7 @@ class SpanCombined(SpanAggregator):
     """
 
     name: ClassVar[str] = "span_combined"
+    calibrates: ClassVar[bool] = True
     spans: Literal["auto", "long", "short"] = "auto"
     max_iter: Count = 500
 

@@ -23,6 +23,7 @@ from ...kinds.texts.answers import Texts
 from ...kinds.texts.estimate import TextEstimate, TextWorkers
 from ...kinds.texts.votes import text_votes, told_by
 from ...maths.texts.runs import edit_distance
+from ..decisions.checked import checked, wanted
 from ..method import Method
 from .work import Given, Work, distance_of
 
@@ -56,20 +57,23 @@ class TextAggregator(Method):
         n_shards: int = 1,  # noqa: ARG002
         callback: Callback | None = None,  # noqa: ARG002
         distance: Given | None = None,
+        calibrate: bool | None = None,
     ) -> Result:
         """Texts of these votes, or of a table task, worker, output.
 
         `gold` is the known text of some tasks (a mapping or a table task, output): it stays put and teaches.
-        `distance(a, b)`, any function of two texts (from 0 up), replaces the method's own.
+        `distance(a, b)`, any function of two texts (from 0 up), replaces the method's own. `calibrate` corrects
+        the confidence by gold; the default method does so unless it is False.
         """
         if prior is not None:
             raise ParameterError(f"{self.name} cannot use prior=")
-        votes = as_texts(votes)
-        votes, known = text_gold(gold, votes)
+        given = as_texts(votes)
+        votes, known = text_gold(gold, given)
         work = Work(votes, known, distance_of(votes.answers, self.distance_name(votes), distance))
         weight, reason = self.learn(work)
         said = self.judge(work, weight)
-        return self._result(work, weight, said, reason, gold is not None)
+        result = self._result(work, weight, said, reason, gold is not None)
+        return checked(self, result, given, gold) if wanted(self, gold, calibrate) else result
 
     def distance_name(self, votes: Votes[Texts]) -> str:  # noqa: ARG002
         """How answers are compared."""

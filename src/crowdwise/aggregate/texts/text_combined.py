@@ -31,6 +31,7 @@ class TextCombined(TextAggregator):
     """
 
     name: ClassVar[str] = "text_combined"
+    calibrates: ClassVar[bool] = True
     choose: Literal["auto", "words", "answers"] = "auto"
 
     def distance_name(self, votes: Votes[Texts]) -> str:

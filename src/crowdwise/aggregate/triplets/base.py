@@ -20,6 +20,7 @@ from ...kinds.triplets.estimate import TripletEstimate, TripletWorkers
 from ...maths.boxes.tally import rate
 from ...maths.triplets.embedding import Embedding, Model, choose_dimensions, closer, embed, right_share
 from ...maths.triplets.embedding import Triplets as Rows
+from ..decisions.checked import checked, wanted
 from ..method import Method
 from .gold import known_sides, with_gold
 
@@ -47,11 +48,13 @@ class TripletAggregator(Method):
         prior: Any = None,
         n_shards: int = 1,  # noqa: ARG002
         callback: Callback | None = None,  # noqa: ARG002
+        calibrate: bool | None = None,
     ) -> Result:
         """Places of the items in these votes, or in a table head, left, right, closer (task, worker, if there are).
 
         `gold` is the item that is truly closer in some tasks (a mapping or a table task, label, or head, left, right,
-        closer): it stays put and teaches.
+        closer): it stays put and teaches. `calibrate` corrects the chances by gold; the default method does so unless
+        it is False.
         """
         if prior is not None:
             raise ParameterError(f"{self.name} cannot use prior=")
@@ -68,7 +71,8 @@ class TripletAggregator(Method):
         self.warn_unless_settled(found.converged, found.n_iter)
         m = votes.n_workers  # without the one that is gold
         found = replace(found, slope=found.slope[:m], slope_error=found.slope_error[:m])
-        return self._result(votes, asked, found, model, scores, known)
+        result = self._result(votes, asked, found, model, scores, known)
+        return checked(self, result, votes, gold) if wanted(self, gold, calibrate) else result
 
     @abstractmethod
     def model(self) -> Model:

@@ -22,6 +22,7 @@ class CrowdEmbedding(TripletAggregator):
     """
 
     name: ClassVar[str] = "crowd_embedding"
+    calibrates: ClassVar[bool] = True
     spread: Positive = 0.5
 
     def model(self) -> Model:

@@ -12,7 +12,7 @@ from ...core.errors import DataError, ParameterError
 from ..options import Force, Gold, GoldColumns, Json, Method, Params, Seed
 from ..terminal import naming, print_json, say
 from ..vote_options import USUAL, Asked, reads_votes
-from .given import CERTIFICATE, DRAW, FitShare, Given, Taken, recorded, takes
+from .given import CERTIFICATE, DRAW, FitShare, Given, Taken, drawn, takes
 from .shown import planned, shown, shown_cascade
 
 if TYPE_CHECKING:
@@ -56,8 +56,14 @@ def accept(
     gold: Gold = None,
     gold_columns: GoldColumns = None,
     error: Annotated[
-        float, typer.Option("--error", help="Share of wrong labels that is let pass.", metavar="X")
-    ] = 0.05,
+        float | None,
+        typer.Option(
+            "--error",
+            help="Share of wrong labels that is let pass. By default that of the run, or .05.",
+            metavar="X",
+            show_default=False,
+        ),
+    ] = None,
     risk: Annotated[float, typer.Option("--risk", help="Probability that the promise fails.", metavar="X")] = 0.1,
     of: Annotated[Of, typer.Option("--of", help="Errors among accepted tasks, or among all tasks.")] = Of.accepted,
     guarantee: Annotated[
@@ -108,7 +114,7 @@ def accept(
     ] = None,
     surest: Annotated[
         Surest,
-        typer.Option("--surest", help="By what the surest tasks are found; auto: places where a committee labelled."),
+        typer.Option("--surest", help="By what the surest tasks are found; auto: places for adaptive and committee."),
     ] = Surest.auto,
     certificate: Annotated[
         Path | None,
@@ -134,8 +140,11 @@ def accept(
 
     First --draw gold, let people label it, then --gold FILE. Writes accepted.csv, ask.csv and certificate.json.
     """
+    from ...scoring.trust import error_of
+
     given = takes(votes, method, param, gold, gold_columns, asked, seed)
     folder = output if output is not None else Path(votes) if Path(votes).is_dir() else None
+    error = error_of(given.result, error)
     told: dict[str, Any] = {"error": error, "risk": risk}
     with naming(votes, gold):
         if plan:
@@ -146,24 +155,23 @@ def accept(
             _again(given, certificate, folder, force, json)
         elif then is not None:
             strong = takes(then, method, param, None, None, asked, seed)
-            shown_cascade(given, strong, told, prices, recorded(votes), seed, folder, force, json)
+            shown_cascade(given, strong, told, prices, drawn(votes, gold, given, None), seed, folder, force, json)
         elif given.gold is None:
             raise ParameterError("accept needs --gold FILE; --draw N draws tasks to label, --plan says how many")
         elif sets:
-            _sets(given, error, per, votes, seed, folder, force, json)
+            _sets(given, error, per, drawn(votes, gold, given, "random"), seed, folder, force, json)
         else:
             told |= {"of": of.value, "guarantee": guarantee.value, "per": per, "looks": looks, "surest": surest.value}
-            _certify(given, told, fit_share, votes, seed, folder, force, json)
+            _certify(given, told, fit_share, drawn(votes, gold, given, "random"), seed, folder, force, json)
 
 
 def _certify(
-    given: Taken, told: dict[str, Any], fit_share: float | None, votes: str, seed: int, folder: Path | None,
+    given: Taken, told: dict[str, Any], fit_share: float | None, sampling: Any, seed: int, folder: Path | None,
     force: bool, json: bool,
 ) -> None:  # fmt: skip
     from ...guarantee.accept import accept as work_out
 
     look, known = _look(given, folder, told["looks"], force)
-    sampling = recorded(votes) or "random"
     found = work_out(
         given.result, gold=given.gold, sampling=sampling, look=look, fit_share=fit_share, votes=given.votes, seed=seed,
         **told,
@@ -234,15 +242,14 @@ def _write(found: Any, folder: Path | None, force: bool, certificate: bool = Tru
 
 
 def _sets(
-    given: Taken, error: float, per: str | None, votes: str, seed: int, folder: Path | None, force: bool, json: bool
+    given: Taken, error: float, per: str | None, sampling: Any, seed: int, folder: Path | None, force: bool, json: bool
 ) -> None:
     from ...guarantee.sets import label_sets
     from ...io.csv.folder import write_tables
 
     found = label_sets(
-        given.result, gold=given.gold, error=error, per=per, sampling=recorded(votes) or "random", votes=given.votes,
-        seed=seed,
-    )  # fmt: skip
+        given.result, gold=given.gold, error=error, per=per, sampling=sampling, votes=given.votes, seed=seed
+    )
     if folder is not None:
         write_tables(folder, {"sets.csv": found.to_table()}, force=force)
     sizes = found.inside.sum(axis=1)

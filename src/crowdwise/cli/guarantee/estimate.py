@@ -11,7 +11,7 @@ import typer
 from ..options import Force, Gold, GoldColumns, Json, Method, Params, Seed
 from ..terminal import naming, print_json, print_table, say
 from ..vote_options import USUAL, Asked, reads_votes
-from .given import FitShare, Given, recorded, saved_figure, takes
+from .given import FitShare, Given, drawn, saved_figure, takes
 
 
 class Sampling(StrEnum):
@@ -57,7 +57,9 @@ def estimate(
     sampling: Annotated[
         Sampling | None,
         typer.Option(
-            "--sampling", help="How the gold tasks were drawn; a recorded draw needs none.", show_default=False
+            "--sampling",
+            help="How the gold tasks were drawn; a draw or a run that records it needs none.",
+            show_default=False,
         ),
     ] = None,
     anyway: Annotated[bool, typer.Option("--anyway", help="With --sampling unknown: the point alone.")] = False,
@@ -108,7 +110,7 @@ def estimate(
     from ...guarantee.estimate import estimate as work_out
 
     given = takes(votes, method, param, gold, gold_columns, asked, seed)
-    told = sampling.value if sampling is not None else recorded(votes)
+    told = sampling.value if sampling is not None else drawn(votes, gold, given, None)
     with naming(votes, gold):
         if against is not None:
             wrong = [name for name, on in (("--by", by), ("--fit-share", fit_share), ("--anyway", anyway)) if on]

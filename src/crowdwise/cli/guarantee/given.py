@@ -95,6 +95,33 @@ def recorded(votes: str) -> Any:
     return Draw.load(path) if path.is_file() else None
 
 
+def drawn(votes: str, path: Path | None, given: Taken, otherwise: Any) -> Any:
+    """How the gold was drawn, for `accept` and `estimate`: by a recorded draw (beside the file of gold, or in the run);
+    as the run records it, where its fit was given this gold; else `otherwise`."""
+    from ...aggregate.fitting import ASSUMED
+    from ...core.errors import ParameterError
+    from ...guarantee.sampling import draw_beside
+    from ..sampling import recorded_in
+
+    if given.gold is None:
+        return otherwise
+    beside = None if path is None else draw_beside(path, given.gold, given.result.tasks, [Path(votes) / DRAW])
+    if beside is not None:
+        return beside[0]
+    stated = recorded_in(given.result, given.gold)
+    if stated is None:
+        return recorded(votes) or otherwise
+    if stated == ASSUMED:
+        say("note: that the gold tasks are a random sample was only assumed when this run was made")
+        return "random"
+    if stated in ("random", "weights"):
+        return stated
+    raise ParameterError(
+        f"the gold of this run is recorded as {stated}, not drawn at random; draw gold with --draw, or make the run "
+        "again with the right --sampling"
+    )
+
+
 def saved_figure(folder: Path, figure: Figure, force: bool) -> None:
     """Add a figure to estimates.json; one of the same name is replaced only with --force."""
     import json

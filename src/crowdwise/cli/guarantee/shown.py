@@ -20,7 +20,8 @@ def shown(found: Any, folder: Path | None, json: bool, old: bool = False) -> Non
     is that of another batch."""
     certificate = found.certificate
     if json:
-        print_json(certificate.to_dict() | {"n_ask": len(found.ask)})
+        unseen = int((found.accepted["by"] == "verdict").sum())
+        print_json(certificate.to_dict() | {"n_ask": len(found.ask), "n_unseen": unseen, "n_done": len(found.accepted)})
         return
     for note in certificate.notes:
         say("note:", note)
@@ -33,6 +34,9 @@ def shown(found: Any, folder: Path | None, json: bool, old: bool = False) -> Non
             print_table(f"{title} (as certified)".strip() if old else title, header, _rungs(part), stderr=False)
         else:
             say(f"{title}: {part.accepted:,} accepted")
+    known = int((found.accepted["by"] != "verdict").sum())
+    if known and certificate.n_accepted:
+        say(f"with the {known:,} tasks whose truth is known, {len(found.accepted):,} need no person")
     say("void if: " + "; ".join(certificate.voids))
     if folder is not None:
         say(f"accepted.csv, ask.csv ({len(found.ask):,} tasks for people) in {folder}")

@@ -8,10 +8,11 @@ from typing import TYPE_CHECKING, Annotated, Any
 import typer
 
 from ...core.errors import DataError, ParameterError
+from ..fitted import Wanted, obtain
 from ..options import Force, Gold, GoldColumns, Json, Method, Params, Seed
-from ..terminal import naming, print_json, print_table, say
+from ..sampling import ErrorOption, SamplingOption
+from ..terminal import clean, naming, print_json, print_table, say
 from ..vote_options import USUAL, Asked, reads_votes
-from ..workers import obtain
 
 if TYPE_CHECKING:
     import polars as pl
@@ -32,7 +33,7 @@ def next_(
         float | None,
         typer.Option(
             "--budget",
-            help="What may be spent, in votes or in the unit of --cost; without it, what settles the tasks.",
+            help="What may be spent, in votes or in the unit of --cost; without it, all votes that are worth it.",
             metavar="X",
             show_default=False,
         ),
@@ -73,6 +74,8 @@ def next_(
     param: Params = None,
     gold: Gold = None,
     gold_columns: GoldColumns = None,
+    sampling: SamplingOption = None,
+    error: ErrorOption = None,
     asked: Asked = USUAL,
     seed: Seed = 0,
     output: Annotated[
@@ -88,22 +91,24 @@ def next_(
     """
     from ...active.plan import plan
     from ...io.csv.cells import to_csv
+    from ...scoring.trust import error_of
 
     if output is not None and output.exists() and not force:
         raise DataError(f"{output} exists; name another file, or say --force")
     prices = _cost(cost)
     names = None if workers is None else _names(workers)
     may = None if pairs is None else _table(pairs, ("task", "worker"))
-    answers, result, _ = obtain(votes, method, param, (gold, gold_columns), asked, seed, {})
+    made = obtain(votes, Wanted(method, param, (gold, gold_columns), asked, seed, sampling, error))
+    options = {"workers": names, "cost": prices, "load": load, "pairs": may, "error": error_of(made.result)}
     with naming(votes, gold):
-        found = plan(answers, budget=budget, result=result, workers=names, cost=prices, load=load, pairs=may)
+        found = plan(made.votes, budget=budget, result=made.result, **options)
     if output is not None:
         to_csv(found.to_table(), output)
     if json:
         print_json(found.to_dict())
         return
-    for line in found.sentences():
-        say(line)
+    for line in (found.trust.sentence(), *found.sentences()):
+        say(clean(line))
     header = ["task", "label", "sure", "labels", "votes", "gain", "ask", "why"]
     if found.n_votes:
         print_table("Ask for votes", header, _rows(found.tasks, "vote"), stderr=False)

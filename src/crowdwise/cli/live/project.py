@@ -93,11 +93,16 @@ def import_(
     gold: Annotated[
         Path | None, typer.Option("--gold", help="A table task,label.", metavar="FILE", show_default=False)
     ] = None,
+    random_gold: Annotated[
+        bool, typer.Option("--random-gold", help="The tasks of --gold were drawn at random among the labelled ones.")
+    ] = False,
 ) -> None:
     """Add tasks (all columns but id are shown; gold is known truth), also while the server runs."""
     if tasks is None and gold is None:
         raise ParameterError("name a file of tasks, or --gold")
-    _fill(folder, tasks, gold)
+    if random_gold and gold is None:
+        raise ParameterError("--random-gold says how the tasks of --gold were drawn; name the file")
+    _fill(folder, tasks, gold, random=random_gold)
 
 
 @project.command("export")
@@ -114,6 +119,9 @@ def export(
     with server.Project(folder) as opened:
         for path in _tell(lambda: server.export(opened, output, format, force=force)):
             say(f"written to {path}")
+        sentence = server.sentence(opened)
+        if sentence:
+            say(sentence)
 
 
 @project.command("backup")
@@ -133,12 +141,12 @@ def tokens(
     worker: Annotated[
         str | None, typer.Option("--worker", help="A token for this worker, new or known.", show_default=False)
     ] = None,
-    scope: Annotated[str, typer.Option("--scope", help="annotate, read or admin.")] = "annotate",
+    scope: Annotated[str, typer.Option("--scope", help="annotate, read, check or admin.")] = "annotate",
     kind: Annotated[str, typer.Option("--kind", help="Of a new worker: human or model.")] = "human",
     cost: Annotated[
         float | None, typer.Option("--cost", help="What an answer of a new worker costs.", show_default=False)
     ] = None,
-    new: Annotated[bool, typer.Option("--new", help="A token that belongs to no worker (read, admin).")] = False,
+    new: Annotated[bool, typer.Option("--new", help="A token that belongs to no worker (read, check, admin).")] = False,
     revoke: Annotated[
         str | None, typer.Option("--revoke", help="The id of a token to take back.", show_default=False)
     ] = None,
@@ -192,14 +200,14 @@ def _tell(what: Any) -> Any:
         raise DataError(problem.detail) from problem
 
 
-def _fill(folder: Path, tasks: Path | None, gold: Path | None) -> None:
+def _fill(folder: Path, tasks: Path | None, gold: Path | None, *, random: bool = False) -> None:
     server = _server()
     with server.Project(folder) as opened:
         if tasks is not None:
             found = _tell(lambda: server.import_tasks(opened, tasks))
             say(f"{found['added']} tasks added" + (f", {found['there']} were there" if found["there"] else ""))
         if gold is not None:
-            say(f"{_tell(lambda: server.import_gold(opened, gold))} gold answers")
+            say(f"{_tell(lambda: server.import_gold(opened, gold, random=random))} gold answers")
 
 
 def _token(opened: Project, worker: str | None, scope: str, kind: str, cost: float | None) -> str:

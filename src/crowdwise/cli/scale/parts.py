@@ -6,14 +6,19 @@ import shutil
 from contextlib import nullcontext
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Annotated, Any
+from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
 from ...core.errors import ParameterError
-from ..terminal import print_json, print_table, say, tell_ledger
+from ...core.result import Result
+from ..sampling import Sampling, refuse_check, stated, tell_assumed, write_check
+from ..terminal import TOLD, clean, print_json, print_table, say, tell_choice, tell_ledger
 from ..vote_options import Asked, parse_order
 from .progress import going
+
+if TYPE_CHECKING:
+    from ...scoring.trust import Trust
 
 OutOfCore = Annotated[
     bool,
@@ -71,6 +76,26 @@ class Far:
         return why is not None
 
 
+@dataclass(frozen=True)
+class Measured:
+    """What was said about gold and about labels that can ship: the file of gold and how it was drawn, whether it is to
+    calibrate confidence, the share of wrong labels that may ship, and the file of tasks to check."""
+
+    gold: Path | None = None
+    sampling: Sampling | None = None
+    calibrate: bool | None = None
+    error: float | None = None
+    check: Path | None = None
+
+    def drawn(self, gold: Any, plan: Any) -> Any:
+        """How gold was drawn; not asked for where nothing rests on it."""
+        if self.sampling is None and self.calibrate is False:
+            return None
+        # Only where a draw is recorded the names of all tasks are read, to see that it is one of these tasks.
+        records = self.gold is not None and any(self.gold.parent.glob("*draw.json"))
+        return stated(self.sampling, self.gold if records else None, gold, plan)
+
+
 def aggregate_parts(
     votes: str,
     method: Any,
@@ -81,17 +106,21 @@ def aggregate_parts(
     output: Path | None,
     force: bool,
     json: bool,
+    measured: Measured = Measured(),  # noqa: B008
 ) -> None:
     """Plan the votes, fit the method and write the run folder."""
     from ...engine.cluster import hired
     from ...io.beside import refuse_to_overwrite
-    from ...scale.fitting import Told, check_method, fit_plan, work_place
+    from ...scale.fitting import Told, calibrates, check_method, fit_plan, work_place
     from ...scale.output import NAMES
     from ...scale.planning import plan
+    from ...scoring.trust import ERROR, mark_parts
 
     if output is None:
         raise ParameterError("votes in parts need -o DIR: their labels are written as Parquet, a part each")
     refuse_to_overwrite(output, NAMES, force)
+    refuse_check(measured.check, force)
+    calibrates(gold, measured.calibrate, None if measured.sampling is None else measured.sampling.value)
     check_method(method.name)
     place = work_place(output, far.work_dir)
     with going() as tell, nullcontext() if far.dask is None else hired(far.dask) as hire:
@@ -99,10 +128,16 @@ def aggregate_parts(
         tell_ledger(found.ledger)
         say(f"{found.n_rows:,} annotations of {found.n_tasks:,} tasks in {len(found.parts)} parts")
         told = Told(say, tell.planning, tell.fitting(found.n_rows))
-        facts = fit_plan(found, method, output, gold=gold, prior=prior, hire=hire, force=force, told=told)
+        error = ERROR if measured.error is None else measured.error
+        how: dict[str, Any] = {"calibrate": measured.calibrate, "sampling": measured.drawn(gold, found)}
+        levels: list[Trust] = []
+        how |= {"extra": {"error": error}, "finish": lambda made: levels.append(mark_parts(made, error))}
+        facts = fit_plan(found, method, output, gold=gold, prior=prior, hire=hire, force=force, told=told, **how)
     if far.work_dir is None:
         shutil.rmtree(place, ignore_errors=True)
-    _tell(found, output, facts, json)
+    result = Result.load(output)
+    written = write_check(result, measured.check, method.seed)
+    _tell(result, levels[0], found, facts, output, json, written)
 
 
 def refuse_in_parts(**wishes: bool) -> None:
@@ -135,11 +170,13 @@ def wish_of(asked: Asked, far: Far, gold: Any) -> Any:
     )
 
 
-def _tell(plan: Any, output: Path, facts: dict[str, Any], json: bool) -> None:
-    from ...core.result import Result
+def _tell(
+    result: Result, level: Trust, plan: Any, facts: dict[str, Any], output: Path, json: bool, written: str
+) -> None:
+    from ...scoring.sentences import err_together
     from ...workers.short import worker_rows
 
-    result = Result.load(output)
+    tell_assumed(result)
     if json:
         print_json(
             {
@@ -152,6 +189,8 @@ def _tell(plan: Any, output: Path, facts: dict[str, Any], json: bool) -> None:
                 "class_prior": result.class_prior.tolist(),
                 "iterations": result.n_iter,
                 "converged": result.converged,
+                **{name: result.extra[name] for name in TOLD if name in result.extra},
+                "trust": level.to_dict(),
                 **{
                     ("tasks" if name == "n_tasks" else name): value for name, value in facts.items() if name != "n_rows"
                 },
@@ -166,6 +205,9 @@ def _tell(plan: Any, output: Path, facts: dict[str, Any], json: bool) -> None:
         f"{len(result.classes)} classes; {result.method}, {result.n_iter} iterations; mean confidence "
         f"{facts['mean_confidence']:.3f}"
     )
+    tell_choice(result)
+    for sentence in (level.sentence(written), *err_together(result)):
+        say(clean(sentence))
     if facts["silent"]:
         say(f"{facts['silent']:,} tasks have no label at all; their rows show the class prior")
     print_table("Workers, best and worst", *worker_rows(result))

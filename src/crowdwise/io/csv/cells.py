@@ -20,7 +20,7 @@ _NUMBER = r"^[+-]?(\d+([.,]\d*)?|[.,]\d+)([eE][+-]?\d+)?$"
 TRACE = re.compile(rb"'(?:[=+\-@\x01-\x1f]|\Z)")
 
 
-def to_csv(frame: pl.DataFrame, path: Path | None = None, *, separator: str = ",") -> str:
+def to_csv(frame: pl.DataFrame, path: Path | None = None, *, separator: str = ",", header: bool = True) -> str:
     """The table as CSV, in a file or as a string."""
     names = {name: _guard(name) for name in frame.columns}
     text = pl.col(pl.String, pl.Categorical, pl.Enum).cast(pl.String)
@@ -28,8 +28,8 @@ def to_csv(frame: pl.DataFrame, path: Path | None = None, *, separator: str = ",
     guarded = text.str.replace("^", "'")
     safe = frame.with_columns(pl.when(risky).then(guarded).otherwise(text)).rename(names)
     if path is None:
-        return safe.write_csv(separator=separator)
-    safe.write_csv(path, separator=separator)
+        return safe.write_csv(separator=separator, include_header=header)
+    safe.write_csv(path, separator=separator, include_header=header)
     return ""
 
 

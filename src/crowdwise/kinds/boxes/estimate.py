@@ -23,7 +23,8 @@ I8 = npt.NDArray[np.int64]
 @dataclass(frozen=True, eq=False)
 class BoxEstimate(Estimate):
     """n_boxes[task] boxes a picture, one picture after the other: corner[box, x1 y1 x2 y2], tag[box] (a code into
-    `tags`) and support[box], the share of those who looked that drew it (of gold boxes 1)."""
+    `tags`) and support[box], the share of those who looked that drew it (of gold boxes 1); sure[box], the chance that
+    it is right, where gold has calibrated it."""
 
     kind: ClassVar[str] = "boxes"
     rules: ClassVar[Rules] = {
@@ -31,6 +32,7 @@ class BoxEstimate(Estimate):
         "corner": ("**", "f", "finite"),
         "tag": ("*", "i", "amounts"),
         "support": ("*", "f", "skills"),
+        "sure": ("*", "f", "skills"),
     }
     needed: ClassVar[tuple[str, ...]] = ("n_boxes", "corner", "tag", "support")
     vocabulary: ClassVar[str | None] = "tags"
@@ -41,14 +43,16 @@ class BoxEstimate(Estimate):
     tag: I8
     support: F8
     tags: pl.Series
+    sure: F8 | None = None
 
     @classmethod
     def of(cls, arrays: Arrays, names: pl.Series | None, params: Mapping[str, Any]) -> BoxEstimate:  # noqa: ARG003
         """From a run folder; a stranger may have had it."""
         assert names is not None
-        made = cls(**{name: arrays[name] for name in cls.rules}, tags=names)
+        made = cls(**{name: arrays[name] for name in cls.rules if name in arrays}, tags=names)
         n = int(made.n_boxes.sum())
-        if made.corner.shape != (n, 4) or len(made.tag) != n or len(made.support) != n:
+        sizes = {len(each) for each in (made.tag, made.support, made.sure) if each is not None}
+        if made.corner.shape != (n, 4) or sizes != {n}:
             raise DataError(f"the saved result is damaged (it holds {n:,} boxes, but not as many corners)")
         if n and int(made.tag.max()) >= len(names):
             raise DataError("the saved result is damaged (a box has a class that is not there)")
@@ -83,10 +87,12 @@ class BoxEstimate(Estimate):
         }
 
     def box_table(self, tasks: pl.Series) -> pl.DataFrame:
-        """One row a box: task, x1, y1, x2, y2, class, support."""
+        """One row a box: task, x1, y1, x2, y2, class, support and, where gold has calibrated it, confidence."""
         corners = {name: self.corner[:, j] for j, name in enumerate(("x1", "y1", "x2", "y2"))}
         task = tasks.gather(np.repeat(np.arange(len(self)), self.n_boxes))
-        return pl.DataFrame({"task": task, **corners, "class": self.tags.gather(self.tag), "support": self.support})
+        sure = {} if self.sure is None else {"confidence": self.sure}
+        own = {"class": self.tags.gather(self.tag), "support": self.support, **sure}
+        return pl.DataFrame({"task": task, **corners, **own})
 
     def answer_columns(self) -> tuple[str, ...]:
         """boxes."""

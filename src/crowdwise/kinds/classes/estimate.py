@@ -2,9 +2,10 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from functools import cached_property
+from threading import Lock
 from typing import Any, ClassVar
 
 import numpy as np
@@ -13,6 +14,7 @@ import polars as pl
 
 from ...core.estimate import Arrays, Estimate, Rules, WorkerPicture
 from ...core.result import Result
+from ...maths.skill import Skill, contradicts, rows_of
 from ...maths.ties import break_ties
 
 F8 = npt.NDArray[np.float64]
@@ -105,10 +107,49 @@ class ClassPosterior(Estimate):
         return f"{len(self.classes):,} classes, mean confidence {self.mean_confidence:.3f}"
 
 
+class LazySkill:
+    """Skills that are computed when they are first asked for, once, and kept; what they are computed from is then
+    released. Pickling computes them."""
+
+    def __init__(self, skill: Skill | Callable[[], Skill]) -> None:
+        self._value: Skill | None = None
+        self._compute: Callable[[], Skill] | None = None
+        if isinstance(skill, Skill):
+            self._value = _frozen(skill)
+        else:
+            self._compute = skill
+        self._lock = Lock()
+
+    @property
+    def computed(self) -> bool:
+        """Whether the skills are there already."""
+        return self._value is not None
+
+    @property
+    def value(self) -> Skill:
+        """The skills."""
+        if self._value is None:
+            with self._lock:  # a second thread waits for the first instead of computing the same again
+                if self._value is None and self._compute is not None:
+                    self._value = _frozen(self._compute())
+                    self._compute = None
+        assert self._value is not None
+        return self._value
+
+    def __reduce__(self) -> tuple[Any, ...]:
+        return LazySkill, (self.value,)
+
+
+def _frozen(skill: Skill) -> Skill:
+    for array in (skill.mean, skill.low, skill.high):
+        array.setflags(write=False)
+    return skill
+
+
 @dataclass(frozen=True, eq=False)
 class ClassWorkers(WorkerPicture):
     """skill[worker] with its 95 % interval; confusion[worker, true, observed], rows summing to one, and the (expected)
-    counts behind it, where the method has them."""
+    counts behind it, where the method has them. Skills may be computed when they are first asked for."""
 
     rules: ClassVar[Rules] = {
         "skill": ("m", "f", "skills"),
@@ -119,16 +160,48 @@ class ClassWorkers(WorkerPicture):
     }
     needed: ClassVar[tuple[str, ...]] = ("skill", "skill_low", "skill_high")
 
-    skill: F8
-    skill_low: F8
-    skill_high: F8
+    _skill: LazySkill
     confusion: F8 | None = None
     counts: F8 | None = None
 
     @classmethod
     def of(cls, arrays: Arrays, names: pl.Series | None, params: Mapping[str, Any]) -> ClassWorkers:  # noqa: ARG003
         """From a run folder."""
-        return cls(**{n: arrays[n] for n in cls.rules if n in arrays})
+        skill = Skill(arrays["skill"], arrays["skill_low"], arrays["skill_high"])
+        return cls(LazySkill(skill), arrays.get("confusion"), arrays.get("counts"))
+
+    @property
+    def skill(self) -> F8:
+        """Expected accuracy of each worker."""
+        return self._skill.value.mean
+
+    @property
+    def skill_low(self) -> F8:
+        """Lower end of its 95 % interval."""
+        return self._skill.value.low
+
+    @property
+    def skill_high(self) -> F8:
+        """Upper end of its 95 % interval."""
+        return self._skill.value.high
+
+    @cached_property
+    def shown_confusion(self) -> F8 | None:
+        """confusion[worker, true, observed] for people: tables, files and plots.
+
+        The model's own, unless it contradicts the expected counts. A model with fewer parameters than a matrix (mace,
+        one_coin, zencrowd, pooled, confusion_vector) cannot represent, say, a worker who swaps two classes; then all
+        matrices are estimated from the counts, with two pseudo-labels a row at the crowd's mean row.
+        """
+        if self.confusion is None or self.counts is None or not contradicts(self.confusion, self.counts).any():
+            return self.confusion
+        return rows_of(self.counts)
+
+    def freeze(self) -> None:
+        """Nobody may write into the arrays; skills are frozen as they are computed."""
+        for array in (self.confusion, self.counts):
+            if array is not None:
+                array.setflags(write=False)
 
     def table(self) -> dict[str, Any]:
         """skill with its 95 % interval."""
@@ -141,17 +214,15 @@ def class_result(
     class_prior: F8,
     classes: pl.Series,
     difficulty: F8 | None = None,
-    skill: F8,
-    skill_low: F8,
-    skill_high: F8,
+    skill: Skill | Callable[[], Skill],
     confusion: F8 | None = None,
     counts: F8 | None = None,
     order: npt.NDArray[Any] | None = None,
     params: Mapping[str, Any],
     **rest: Any,
 ) -> Result:
-    """A result of classes from its arrays."""
+    """A result of classes from its arrays; a function for `skill` is called when skills are first asked for."""
     ladder = None if order is None else np.array(order, dtype=np.int64)
     estimate = ClassPosterior(posterior, class_prior, classes, difficulty, int(params.get("seed", 0)), ladder)
-    picture = ClassWorkers(skill, skill_low, skill_high, confusion, counts)
+    picture = ClassWorkers(LazySkill(skill), confusion, counts)
     return Result(estimate=estimate, picture=picture, params=params, **rest)

@@ -105,6 +105,12 @@ class ComparisonEstimate(Estimate):
             return pl.Series([None] * len(codes), dtype=pl.String)
         return self.items.gather(np.maximum(codes, 0)).set(pl.Series(codes < 0), None)
 
+    def to_check(self, tasks: pl.Series, picked: npt.NDArray[np.int64]) -> pl.DataFrame:
+        """task, left, right, winner (empty)."""
+        blank = pl.Series([None] * len(picked), dtype=pl.String)
+        sides = {"left": self._named(self.left[picked]), "right": self._named(self.right[picked])}
+        return pl.DataFrame({"task": tasks.gather(picked), **sides, "winner": blank})
+
     def leaderboard(self) -> pl.DataFrame:
         """One row an item, the best of each component first: item, score, low, high, se, rank_low, rank_high, group,
         component, n_asked."""

@@ -242,6 +242,7 @@ KIND = Kind(
         "infer": "crowdwise.aggregate.numbers.model:infer",
         "estimate": "crowdwise.kinds.numbers.estimate:NumberEstimate",
         "picture": "crowdwise.kinds.numbers.estimate:NumberWorkers",
+        "trust": "crowdwise.scoring.numbers.trust:trust",
         "sentences": "crowdwise.scoring.sentences:number_sentences",
         "worker_rows": "crowdwise.workers.short:number_rows",
         "show": "crowdwise.scoring.shown:show_numbers",

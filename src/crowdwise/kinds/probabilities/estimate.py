@@ -41,6 +41,10 @@ class ProbabilityEstimate(Estimate):
         """probability."""
         return ("probability",)
 
+    def to_check(self, tasks: pl.Series, picked: npt.NDArray[np.int64]) -> pl.DataFrame:
+        """task, label (empty; 1 or 0)."""
+        return super().to_check(tasks, picked).rename({"probability": "label"})
+
     def facts(self) -> dict[str, Any]:
         """The mean probability, and how many tasks are likely."""
         if not len(self):

@@ -64,6 +64,7 @@ KIND = Kind(
         "estimate": "crowdwise.kinds.rankings.estimate:RankingEstimate",
         "picture": "crowdwise.kinds.rankings.estimate:RankingWorkers",
         "infer": "crowdwise.aggregate.rankings.model:infer",
+        "trust": "crowdwise.scoring.by_order:trust_rankings",
         "sentences": "crowdwise.scoring.rankings.shown:sentences",
         "worker_rows": "crowdwise.scoring.rankings.shown:worker_rows",
         "show": "crowdwise.scoring.rankings.shown:show",

@@ -23,7 +23,8 @@ class SetPosterior(Estimate):
     """posterior[task, class]: how likely each class belongs to the task, each by itself; rate[class] over all tasks.
 
     asked[task, class] says whether anybody was offered the class there: where nobody was, the posterior is the rate,
-    and the class is in no set. A class is in the set from `cut` on.
+    and the class is in no set. A class is in the set from `cut` on. sure[task] is the chance that the whole set is
+    right, where gold has calibrated it; else it is the product of the classes' chances.
     """
 
     kind: ClassVar[str] = "sets"
@@ -31,6 +32,7 @@ class SetPosterior(Estimate):
         "posterior": ("nk", "f", "skills"),
         "rate": ("k", "f", "skills"),
         "asked": ("nk", "b", "any"),
+        "sure": ("n", "f", "skills"),
     }
     needed: ClassVar[tuple[str, ...]] = ("posterior", "rate")
     vocabulary: ClassVar[str | None] = "classes"
@@ -40,6 +42,7 @@ class SetPosterior(Estimate):
     classes: pl.Series
     asked: Mask | None = None
     cut: float = 0.5
+    sure: F8 | None = None
 
     @classmethod
     def of(cls, arrays: Arrays, names: pl.Series | None, params: Mapping[str, Any]) -> SetPosterior:
@@ -60,7 +63,9 @@ class SetPosterior(Estimate):
 
     @cached_property
     def confidence(self) -> F8:
-        """Probability that the whole set is right, class by class, as far as classes were offered."""
+        """Probability that the whole set is right, as far as classes were offered."""
+        if self.sure is not None:
+            return self.sure
         own = np.where(self.member, self.posterior, 1 - self.posterior)
         return np.asarray((own if self.asked is None else np.where(self.asked, own, 1.0)).prod(axis=1))
 
@@ -99,6 +104,10 @@ class SetPosterior(Estimate):
     def answer_columns(self) -> tuple[str, ...]:
         """labels; what was offered stands beside it, where it is known."""
         return ("labels",) if self.asked is None else ("labels", "offered")
+
+    def to_check(self, tasks: pl.Series, picked: npt.NDArray[np.int64]) -> pl.DataFrame:
+        """task, labels (empty)."""
+        return super().to_check(tasks, picked).select("task", "labels")
 
     def size(self) -> str:
         """The number of classes."""

@@ -96,6 +96,14 @@ class SimilarityEstimate(Estimate):
         """left, right, same."""
         return ("left", "right", "same")
 
+    def to_check(self, tasks: pl.Series, picked: npt.NDArray[np.int64]) -> pl.DataFrame:
+        """item, cluster (empty): as many items as there are tasks in `picked`, those of these tasks first."""
+        del tasks
+        order = np.concatenate([self.left[picked], self.right[picked], np.arange(len(self.items))])
+        first = order[np.sort(np.unique(order, return_index=True)[1])][: len(picked)]
+        blank = pl.Series([None] * len(first), dtype=pl.String)
+        return pl.DataFrame({"item": self.items.gather(first), "cluster": blank})
+
     def coder_options(self) -> dict[str, Any]:
         """The items."""
         return {"items": self.items}

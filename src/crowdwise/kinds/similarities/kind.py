@@ -27,6 +27,7 @@ KIND = Kind(
         "evaluate": "crowdwise.scoring.similarities.evaluate:evaluate",
         "distance": "crowdwise.kinds.similarities.distance:distance",
         "said": "crowdwise.aggregate.similarities.as_answers:said",
+        "trust": "crowdwise.scoring.by_order:trust_clusters",
         "sentences": "crowdwise.scoring.similarities.shown:sentences",
         "worker_rows": "crowdwise.workers.similarities.rows:worker_rows",
         "show": "crowdwise.scoring.similarities.shown:show",

@@ -73,6 +73,12 @@ class TripletEstimate(Estimate):
         """head, left, right, closer."""
         return ("head", "left", "right", "closer")
 
+    def to_check(self, tasks: pl.Series, picked: npt.NDArray[np.int64]) -> pl.DataFrame:
+        """task, head, left, right, closer (empty)."""
+        three = {name: self.items.gather(getattr(self, name)[picked]) for name in ("head", "left", "right")}
+        blank = pl.Series([None] * len(picked), dtype=pl.String)
+        return pl.DataFrame({"task": tasks.gather(picked), **three, "closer": blank})
+
     def coder_options(self) -> dict[str, Any]:
         """The items."""
         return {"items": self.items}

@@ -21,7 +21,7 @@ if TYPE_CHECKING:
 
 def how_many(votes: Votes[Similarities], seed: int) -> int:
     """As many clusters as the answers alone say, by what is usual for them; at least two."""
-    found = registry.method(registry.default_of(votes), seed=seed).fit(votes)
+    found = registry.method(registry.default_method(votes), seed=seed).fit(votes)
     return max(int(found.estimate.n_clusters), 2)
 
 

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
+
 import numpy as np
 import numpy.typing as npt
 
@@ -79,6 +81,22 @@ def holm(p: list[float]) -> list[float]:
         so_far = max(so_far, min((len(p) - place) * p[i], 1.0))
         out[i] = so_far
     return out
+
+
+def sample_tests(
+    mine: npt.NDArray[np.bool_], label: I8 | None, columns: Mapping[str, F8], strata: I8 | None = None
+) -> dict[str, float]:
+    """p-values, corrected for their number (Holm), of the tasks in `mine` being a random sample of all: by their labels
+    (None: not tested) and by each column. With `strata`, a random sample within each of them."""
+    p = {}
+    if label is not None:
+        k = int(label.max(initial=0)) + 1
+        p["label"] = shares_differ(*(np.bincount(label[side], minlength=k) for side in (mine, ~mine)))
+    parts = [np.ones(len(mine), dtype=bool)] if strata is None else [strata == s for s in np.unique(strata[mine])]
+    for name, values in columns.items():
+        tests = [rank_sum(values[mine & part], rest_of(values[part], mine[part])) for part in parts]
+        p[name] = min(min(tests) * len(tests), 1.0)
+    return dict(zip(p, holm(list(p.values())), strict=True))
 
 
 def rest_of(values: F8, gold: npt.NDArray[np.bool_], seed: int = 0) -> F8:

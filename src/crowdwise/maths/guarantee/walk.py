@@ -16,12 +16,13 @@ from typing import NamedTuple
 import numpy as np
 import numpy.typing as npt
 
+from .ranks import DIGITS as DIGITS
+from .ranks import Ranks, Sorted
+
 F8 = npt.NDArray[np.float64]
 I8 = npt.NDArray[np.int64]
 Mask = npt.NDArray[np.bool_]
 RUNGS = 40
-# Confidences that differ by less are one confidence.
-DIGITS = 9
 
 
 class Walk(NamedTuple):
@@ -34,19 +35,17 @@ class Walk(NamedTuple):
 
 def ladder(confidence: F8, rungs: int = RUNGS) -> tuple[F8, I8]:
     """(threshold, size) of each rung, rising in size; tasks of one confidence stand on one rung together."""
-    n = len(confidence)
+    return ladder_of(Sorted(confidence), rungs)
+
+
+def ladder_of(confidence: Ranks, rungs: int = RUNGS) -> tuple[F8, I8]:
+    """The same of confidences that need not be in memory."""
+    n = confidence.n
     if not n:
         return np.empty(0), np.empty(0, dtype=np.int64)
-    up = np.sort(np.round(confidence, DIGITS))
     wanted = np.unique(np.ceil(n * np.arange(1, rungs + 1) / rungs).astype(np.int64))
-    threshold = np.unique(up[n - wanted])[::-1]
-    return threshold, n - np.searchsorted(up, threshold, side="left")
-
-
-def places(confidence: F8) -> tuple[F8, F8]:
-    """(values, rising, and the place of each: the share of tasks that are no surer; ties have the middle of theirs)."""
-    value, n = np.unique(np.round(confidence, DIGITS), return_counts=True)
-    return value, (np.cumsum(n) - (n - 1) / 2) / max(len(confidence), 1)
+    threshold = np.unique(confidence.at(n - wanted))[::-1]
+    return threshold, n - confidence.below(threshold)
 
 
 def on_rungs(threshold: F8, confidence: F8, wrong: Mask) -> tuple[I8, I8]:
@@ -90,6 +89,14 @@ def walk(size: I8, m: I8, e: I8, alpha: float, delta: float) -> Walk:
     failed = np.flatnonzero(p[start:] > delta)
     last = start + (int(failed[0]) if len(failed) else len(p) - start) - 1
     return Walk(p, start, last if last >= start else -1)
+
+
+def accepted(order: F8, among: Mask, checked: Mask, wrong: Mask, alpha: float, delta: float) -> Mask | None:
+    """Which of the tasks `among` are accepted, in this order, by the checked ones of them; None where none are."""
+    threshold, size = ladder(order[among])
+    m, e = on_rungs(threshold, order[checked], wrong[checked])
+    last = walk(size, m, e, alpha, delta).last
+    return None if last < 0 else np.asarray(among & (np.round(order, DIGITS) >= threshold[last]))
 
 
 def walk_all(n_tasks: int, n_gold: int, e: I8, alpha: float, delta: float) -> Walk:

@@ -61,6 +61,14 @@ def _pool(threads: int) -> ThreadPoolExecutor:
     return ThreadPoolExecutor(threads, thread_name_prefix="crowdwise")
 
 
+def shared_pool(kernel: Any, jobs: list[tuple[Any, ...]]) -> list[Any]:
+    """kernel(*job) of every job, in their order, in threads where there are several; it must release the GIL."""
+    threads = min(n_threads(), len(jobs))
+    if threads > 1:
+        return list(_pool(threads).map(lambda job: kernel(*job), jobs))
+    return [kernel(*job) for job in jobs]
+
+
 @dataclass(eq=False)
 class Workspace:
     """A shard with its gold and the arrays that the passes over it use again and again.
@@ -172,11 +180,7 @@ def _compiled_pass(space: Workspace, theta: F8 | None, prior: F8 | None, posteri
             (shard.task_offsets, shard.cell, weight, table, base, gold, q, tables[i], masses[i], lo, hi)
             for i, (lo, hi) in enumerate(chunks)
         ]
-    threads = min(n_threads(), len(chunks))
-    if threads > 1:
-        totals = list(_pool(threads).map(lambda job: step(*job), jobs))
-    else:
-        totals = [step(*job) for job in jobs]
+    totals = shared_pool(step, jobs)
     if posterior is None:
         space.memory.leave(q)
     counts = compiled.ordered_sum(tables).reshape(shard.n_workers, k, k)

@@ -6,7 +6,7 @@ for all of them, and a test holds the two together.
 
 from __future__ import annotations
 
-from math import log
+from math import exp, log
 
 import numpy as np
 from numba import njit
@@ -18,6 +18,8 @@ ENTROPY, MARGIN, DOUBT, CHANCE, TURN = range(5)
 _LEAST = 1e-300
 # A task in somebody's hand counts as half-answered.
 HALF = 0.5
+# As in maths/trust/gold_calibration.py: bounds of confidence, and by how much the label stays ahead.
+LOWEST, HIGHEST, AHEAD = 0.002, 0.998, 1e-6
 
 
 @njit(cache=True, nogil=True)
@@ -88,13 +90,44 @@ def look(task, row, rule, stop, reasons, alone, n_levels, gold, believed, busy, 
     return before, after, first != second
 
 
+@njit(cache=True, nogil=True)
+def calibrate(row, slope, shift, centre):
+    """The calibrated posterior of one task, in place; a tie stays as it is. `GoldCalibration.apply` for one row."""
+    first = 0
+    for k in range(len(row)):
+        first = k if row[k] > row[first] else first
+    top, second, ties = row[first], -1.0, 0
+    for k in range(len(row)):
+        ties += row[k] >= top - 1e-12
+        if k != first and row[k] > second:
+            second = row[k]
+    if ties > 1 or second < 0:
+        return
+    kept = min(max(top, LOWEST), HIGHEST)
+    x = log(kept / (1 - kept))
+    rest = max(1 - top, 1e-12)
+    ratio = second / rest
+    new = 1 / (1 + exp(-(x + slope * (x - centre) + shift)))
+    new = min(max(new, ratio / (1 + ratio) + AHEAD), 1.0)
+    total = 0.0
+    for k in range(len(row)):
+        row[k] = new if k == first else row[k] * (1 - new) / rest
+        total += row[k]
+    for k in range(len(row)):
+        row[k] /= total
+
+
 @njit(cache=True, nogil=True, error_model="numpy")
-def follow(task, rule, stop, reasons, alone, n_levels, gold, beliefs, believed, busy, n, reason, index):
-    """`look` at what the model believes now; `beliefs` are its tables."""
+def follow(task, calibration, rule, stop, reasons, alone, n_levels, gold, beliefs, believed, busy, n, reason, index):
+    """`look` at what the model believes now; `beliefs` are its tables. `calibration`: whether there is one, its slope,
+    shift and centre."""
     chain, edges, weight, tables, prior, prior_totals, prior_class, q = beliefs
     row, shares = np.empty(q.shape[1]), np.empty(q.shape[1])
     class_shares(tables[2], prior_class, shares)
     cautious(task, gold, chain, edges, weight, tables, prior, prior_totals, shares, q, row)
+    there, slope, shift, centre = calibration
+    if there and gold[task] < 0 and n[task] > 0:
+        calibrate(row, slope, shift, centre)
     return look(task, row, rule, stop, reasons, alone, n_levels, gold, believed, busy, n, reason, index)
 
 

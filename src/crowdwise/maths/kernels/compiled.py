@@ -1,8 +1,8 @@
 """The kernels in numba: fused over task-sorted offsets, float64, specialised on the number of classes.
 
-Up to 64 classes the loops over classes become vector instructions (rows.py); above that, and for
-weighted rows, a generic kernel works in log space. Products of probabilities are taken in blocks of 16 votes and
-the logarithms of the blocks are added: rescaling by the maximum instead would drive a class to zero for good
+Up to 64 classes the loops over classes become vector instructions (rows.py); above that, and where most rows have
+another weight than one, a generic kernel works in log space. Products of probabilities are taken in blocks of 16 votes
+and the logarithms of the blocks are added: rescaling by the maximum instead would drive a class to zero for good
 when thousands of votes for one class are followed by thousands for another.
 """
 
@@ -18,7 +18,7 @@ import numpy as np
 import numpy.typing as npt
 from numba import njit
 
-from .rows import add_row, finish_row, prefetch_row, product_row, scale_row
+from .rows import add_row, finish_row, prefetch_at, prefetch_row, product_row, scale_row
 
 F8 = npt.NDArray[np.float64]
 
@@ -26,12 +26,14 @@ SPECIALISED_UP_TO = 64
 _BLOCK = 16
 # Votes between asking for the memory of a row and using it.
 _AHEAD = 16
+# Numbers in a cache line.
+_LINE = 8
 
 
 @cache
 def _sweep(K: int) -> Callable[..., float]:  # the closure holds one int, so numba can cache it on disk
     @njit(cache=True, nogil=True, error_model="numpy")
-    def kernel(offset, cell, weight, theta, prior, gold, q, counts, mass, lo, hi):  # noqa: ARG001
+    def kernel(offset, cell, weight, theta, prior, gold, q, counts, mass, lo, hi):
         s = np.empty(K)
         logs = np.empty(K)
         total = 0.0
@@ -47,7 +49,11 @@ def _sweep(K: int) -> Callable[..., float]:  # the closure holds one int, so num
                 prefetch_row(theta, ahead, K)
                 prefetch_row(counts, ahead, K)
             known = gold.size > 0 and gold[i] < K
-            if last - first <= _BLOCK:
+            even = True
+            if weight.size:
+                for e in range(first, last):
+                    even = even and weight[e] == 1.0
+            if even and last - first <= _BLOCK:
                 norm = product_row(s, prior, theta, cell, first, last, K)
                 if known:
                     total += log(s[gold[i]])
@@ -64,7 +70,12 @@ def _sweep(K: int) -> Callable[..., float]:  # the closure holds one int, so num
                     s[k] = prior[k]
                     logs[k] = 0.0
                 for e in range(first, last):
-                    scale_row(s, theta, np.int64(cell[e]) * K, K)
+                    if even or weight[e] == 1.0:
+                        scale_row(s, theta, np.int64(cell[e]) * K, K)
+                    else:
+                        start = np.int64(cell[e]) * K
+                        for k in range(K):
+                            logs[k] += weight[e] * log(theta[start + k])
                     if (e - first) % _BLOCK == _BLOCK - 1 or e == last - 1:
                         for k in range(K):
                             logs[k] += log(s[k])
@@ -83,7 +94,12 @@ def _sweep(K: int) -> Callable[..., float]:  # the closure holds one int, so num
                 s[gold[i]] = scale = 1.0
             finish_row(s, scale, q, np.int64(i) * K, mass, K)
             for e in range(first, last):
-                add_row(counts, np.int64(cell[e]) * K, s, K)
+                if even or weight[e] == 1.0:
+                    add_row(counts, np.int64(cell[e]) * K, s, K)
+                else:
+                    start = np.int64(cell[e]) * K
+                    for k in range(K):
+                        counts[start + k] += weight[e] * s[k]
         return total + log(product)
 
     return kernel
@@ -96,10 +112,16 @@ def _sweep_generic(offset, cell, weight, log_theta, log_prior, gold, q, counts, 
     total = 0.0
     counts[:] = 0.0
     mass[:] = 0.0
+    end = offset[hi] - 1
     for i in range(lo, hi):
         s = q[i]
         for k in range(K):
             s[k] = log_prior[k]
+        for e in range(offset[i], offset[i + 1]):
+            ahead = np.int64(cell[min(e + _AHEAD, end)]) * K
+            for k in range(0, K, _LINE):
+                prefetch_at(log_theta, ahead + k)
+                prefetch_at(counts, ahead + k)
         for e in range(offset[i], offset[i + 1]):
             w = weight[e] if weight.size else 1.0
             start = np.int64(cell[e]) * K
@@ -133,10 +155,14 @@ def _scatter(offset, cell, weight, q, counts, mass, lo, hi):
     K = q.shape[1]
     counts[:] = 0.0
     mass[:] = 0.0
+    end = offset[hi] - 1
     for i in range(lo, hi):
         for k in range(K):
             mass[k] += q[i, k]
         for e in range(offset[i], offset[i + 1]):
+            ahead = np.int64(cell[min(e + _AHEAD, end)]) * K
+            for k in range(0, K, _LINE):
+                prefetch_at(counts, ahead + k)
             w = weight[e] if weight.size else 1.0
             start = np.int64(cell[e]) * K
             for k in range(K):
@@ -160,7 +186,8 @@ def _counting_order(keys, n):
 
 
 def _in_log_space(weight: F8, k: int) -> bool:
-    return weight.size > 0 or k > SPECIALISED_UP_TO
+    """A row with a weight of its own takes a logarithm for every class, which only pays where such rows are few."""
+    return k > SPECIALISED_UP_TO or 2 * int(np.count_nonzero(weight == 1.0)) < weight.size
 
 
 def sweep(weight: F8, k: int, theta: F8, floor: float) -> tuple[Callable[..., float], F8]:

@@ -48,24 +48,41 @@ def add_row(typing_context, table, start, row, k):  # noqa: ARG001
     return types.void(table, types.int64, row, k), generate
 
 
+def _prefetch(context, builder, array_type, array, start, offsets):
+    """Ask for the cache lines at these bytes after array[start]."""
+    byte = ir.IntType(8).as_pointer()
+    flag = ir.IntType(32)
+    kind = ir.FunctionType(ir.VoidType(), [byte, flag, flag, flag])
+    fetch = builder.module.declare_intrinsic("llvm.prefetch", [byte], kind)
+    data = context.make_array(array_type)(context, builder, array).data
+    row = builder.bitcast(builder.gep(data, [start]), byte)
+    for at in offsets:
+        where = builder.gep(row, [ir.Constant(ir.IntType(64), at)])
+        builder.call(fetch, [where, flag(0), flag(3), flag(1)])
+
+
 @intrinsic(prefer_literal=True)
 def prefetch_row(typing_context, table, start, k):  # noqa: ARG001
     """Ask for the cache lines of table[start : start + k]."""
     n = k.literal_value
 
     def generate(context, builder, signature, args):
-        byte = ir.IntType(8).as_pointer()
-        flag = ir.IntType(32)
-        kind = ir.FunctionType(ir.VoidType(), [byte, flag, flag, flag])
-        fetch = builder.module.declare_intrinsic("llvm.prefetch", [byte], kind)
-        data = context.make_array(signature.args[0])(context, builder, args[0]).data
-        row = builder.bitcast(builder.gep(data, [args[1]]), byte)
-        for at in (*range(0, 8 * n - 8, 64), 8 * n - 8):
-            where = builder.gep(row, [ir.Constant(ir.IntType(64), at)])
-            builder.call(fetch, [where, flag(0), flag(3), flag(1)])
+        lines = (*range(0, 8 * n - 8, 64), 8 * n - 8)
+        _prefetch(context, builder, signature.args[0], args[0], args[1], lines)
         return context.get_dummy_value()
 
     return types.void(table, types.int64, k), generate
+
+
+@intrinsic
+def prefetch_at(typing_context, table, start):  # noqa: ARG001
+    """Ask for the cache line of table[start]."""
+
+    def generate(context, builder, signature, args):
+        _prefetch(context, builder, signature.args[0], args[0], args[1], (0,))
+        return context.get_dummy_value()
+
+    return types.void(table, types.int64), generate
 
 
 @intrinsic(prefer_literal=True)

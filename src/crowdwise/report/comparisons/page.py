@@ -16,6 +16,7 @@ from ...kinds.comparisons.estimate import ComparisonEstimate
 from ...scoring.comparisons.evaluate import evaluate
 from ...scoring.comparisons.shown import sentences
 from ...scoring.evaluate import gold_tasks
+from ...scoring.outlook import outlook
 from ...scoring.scored import Table
 from ...workers.agreement import agreement_table
 from ...workers.comparisons.study import study_comparisons
@@ -53,7 +54,7 @@ def comparison_page(
     board = estimate.leaderboard().filter(pl.col("n_asked") > 0)
     grave = [flag for flag in look.flags if flag.name != "unknown"]
     talk = {"talk": whom_to_talk_to(grave, look.meanings), "n_talk": len({str(flag.worker) for flag in grave})}
-    told = [f"{line[:1].upper()}{line[1:]}." for line in sentences(votes, result)]
+    told = [f"{line[:1].upper()}{line[1:]}." for line in (outlook(result), *sentences(votes, result))]
     closing = " ".join(told) + f" {look.closing()}"
     workers = fragment("flags.html.j2", notes=crew.notes(look.flags, look.meanings))
     workers += fragment("tables.html.j2", tables=[_fit(table) for table in look.worker_tables(ENDS)])

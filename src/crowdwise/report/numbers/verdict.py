@@ -11,6 +11,7 @@ from ...core.result import Result
 from ...core.votes import Votes
 from ...kinds.numbers.estimate import NumberEstimate
 from ...kinds.numbers.votes import Numbers
+from ...scoring.outlook import outlook
 from ...workers.numbers.study import NumberStudy
 from ...workers.wording import amount
 from ..text import count, number, percent, shown
@@ -48,7 +49,7 @@ def number_verdict(
         level=level,
         n_again=again,
         n_talk=n_talk,
-        sentences=[*_found(result, look, level), *_measured(judge), *_agreement(look), *_settled(result)],
+        sentences=[_trust(result), *_found(result, look), *_measured(judge), *_agreement(look), *_settled(result)],
         steps=_steps(again, n_talk, unknown),
         talk=whom_to_talk_to(grave, look.meanings),
     )
@@ -65,7 +66,13 @@ def _usual(votes: Votes[Numbers], result: Result, look: NumberStudy) -> list[tup
     return out
 
 
-def _found(result: Result, look: NumberStudy, level: float) -> list[str]:
+def _trust(result: Result) -> str:
+    """The statement on top, as in the terminal."""
+    words = outlook(result)
+    return f"{words[:1].upper()}{words[1:]}."
+
+
+def _found(result: Result, look: NumberStudy) -> list[str]:
     estimate = result.estimate
     assert isinstance(estimate, NumberEstimate)
     out = []
@@ -76,12 +83,7 @@ def _found(result: Result, look: NumberStudy, level: float) -> list[str]:
         low, middle, high = (amount(float(v), unit) for v in np.quantile(value, [0, 0.5, 1]))
         of = f" of {shown(part, 30)}" if part else ""
         out.append(f"The estimates{of} lie between {low} and {high}, half of them below {middle}.")
-    if np.isfinite(estimate.low).any():
-        out.append(
-            f"Each has an interval that is meant to hold the truth in {percent(level)} of the tasks; known values for "
-            "ten tasks or more (--gold) set its width by what is seen."
-        )
-    else:
+    if not np.isfinite(estimate.low).any():
         out.append(f"{shown(result.method)} gives no intervals; a method such as combined does.")
     return out
 

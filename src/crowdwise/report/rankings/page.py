@@ -15,6 +15,7 @@ from ...core.votes import Votes
 from ...kinds.rankings.answers import Rankings
 from ...kinds.rankings.estimate import RankingEstimate
 from ...scoring.evaluate import gold_tasks
+from ...scoring.outlook import outlook
 from ...scoring.rankings.evaluate import evaluate
 from ...scoring.rankings.shown import sentences
 from ...scoring.scored import Table
@@ -48,7 +49,7 @@ def ranking_page(votes: Votes[Rankings], result: Result, *, truth: Any = None, b
     board = estimate.board(result.tasks)
     grave = [flag for flag in look.flags if flag.name != "unknown"]
     talk = {"talk": whom_to_talk_to(grave, look.meanings), "n_talk": len({str(flag.worker) for flag in grave})}
-    told = [f"{line[:1].upper()}{line[1:]}." for line in sentences(votes, result)]
+    told = [f"{line[:1].upper()}{line[1:]}." for line in (outlook(result), *sentences(votes, result))]
     workers = fragment("flags.html.j2", notes=crew.notes(look.flags, look.meanings))
     workers += fragment("tables.html.j2", tables=[_fit(table) for table in look.worker_tables(ENDS)])
     closing = " ".join(told) + f" {look.closing()}"

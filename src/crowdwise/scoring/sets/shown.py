@@ -10,6 +10,7 @@ from ...core.result import Result
 from ...core.votes import Votes
 from ...kinds.sets.answers import Sets
 from ...kinds.sets.estimate import SetPosterior
+from ..outlook import outlook
 from ..scored import Table
 
 # A class this sure, either way, is settled.
@@ -38,10 +39,9 @@ def sentences(votes: Votes[Sets], result: Result) -> list[str]:
     if own.asked is not None:
         unsure &= own.asked[heard]
     sizes, n = own.member[heard].sum(axis=1), int(unsure.any(axis=1).sum())
-    line = (
-        f"{sizes.mean():.2f} classes in a set on average, {int((sizes == 0).sum()):,} sets are empty; the method "
-        f"expects {own.confidence[heard].mean():.1%} of the sets to be wholly right"
-    )
+    line = f"{sizes.mean():.2f} classes in a set on average, {int((sizes == 0).sum()):,} sets are empty"
+    if own.sure is None:  # a measurement replaces what the method expects of itself
+        line += f"; the method expects {own.confidence[heard].mean():.1%} of the sets to be wholly right"
     rest = f"in {n:,} tasks some class is less than 90 % sure, either way" if n else "every class is at least 90 % sure"
     return [line, rest]
 
@@ -56,7 +56,7 @@ def show(result: Result) -> tuple[str, list[Table]]:
     rows = [[str(names[j]), f"{own.rate[j]:.3f}", f"{counts[j]:,}"] for j in order]
     least = result.to_table().sort("confidence").head(5).select("task", "labels", "confidence", "n_labels")
     doubtful = [[str(t), str(s), f"{c:.3f}", str(n)] for t, s, c, n in least.iter_rows()]
-    return own.summary(), [
+    return outlook(result), [
         Table("Classes", ["class", "rate", "tasks"], rows),
         Table("Least certain tasks", ["task", "labels", "confidence", "answers"], doubtful),
     ]

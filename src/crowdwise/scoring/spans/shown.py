@@ -9,6 +9,7 @@ import numpy as np
 from ...core.result import Result
 from ...core.votes import Votes
 from ...kinds.spans.estimate import SpanEstimate
+from ..outlook import outlook
 from ..scored import Table
 
 Row = list[str]
@@ -23,7 +24,7 @@ def sentences(votes: Votes[Any], result: Result) -> list[str]:  # noqa: ARG001
     heard = result.labels_per_task > 0
     doubt = int((estimate.confidence[heard] < DOUBTFUL).sum())
     empty = int((estimate.n_spans[heard] == 0).sum())
-    out = f"{estimate.summary()}; {empty:,} of {int(heard.sum()):,} tasks have none"
+    out = f"{int(estimate.n_spans.sum()):,} spans; {empty:,} of {int(heard.sum()):,} tasks have none"
     return [f"{out}; on {doubt:,} tasks the workers differ so much that another look is worth it"]
 
 
@@ -38,7 +39,7 @@ def show(result: Result) -> tuple[str, list[Table]]:
     table = result.to_table().sort("confidence").head(5)
     rows = [[str(t), s if len(s) <= 60 else f"{s[:59]}…", f"{c:.3f}", str(n)] for t, s, c, n in table.iter_rows()]
     tags = [[tag or "(no tag)", f"{n:,}"] for tag, n in estimate.facts()["tags"].items()]
-    return estimate.summary(), [
+    return outlook(result), [
         Table("Tags", ["tag", "spans"], tags[:30]),
         Table("Least certain tasks", ["task", "spans", "confidence", "answers"], rows),
     ]

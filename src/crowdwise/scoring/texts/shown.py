@@ -9,6 +9,7 @@ import numpy as np
 from ...core.result import Result
 from ...core.votes import Votes
 from ...kinds.texts.estimate import TextEstimate, TextWorkers
+from ..outlook import outlook
 from ..scored import Table
 
 Row = list[str]
@@ -22,7 +23,7 @@ def sentences(votes: Votes[Any], result: Result) -> list[str]:  # noqa: ARG001
     assert isinstance(estimate, TextEstimate)
     heard = result.labels_per_task > 0
     doubt = int((estimate.sure[heard] < DOUBTFUL).sum())
-    return [f"{estimate.summary()}; {doubt:,} of {int(heard.sum()):,} are so much in doubt that they need a look"]
+    return [f"{doubt:,} of {int(heard.sum()):,} texts are so much in doubt that they need a look"]
 
 
 def worker_rows(result: Result, limit: int = 5) -> tuple[list[str], list[Row]]:
@@ -49,7 +50,7 @@ def show(result: Result) -> tuple[str, list[Table]]:
     assert isinstance(estimate, TextEstimate)
     table = result.to_table().sort("confidence").head(5)
     rows = [[str(t), s if len(s) <= 60 else f"{s[:59]}…", f"{c:.3f}", str(n)] for t, s, c, n in table.iter_rows()]
-    return estimate.summary(), [Table("Least certain tasks", ["task", "text", "confidence", "answers"], rows)]
+    return outlook(result), [Table("Least certain tasks", ["task", "text", "confidence", "answers"], rows)]
 
 
 def inspect(facts: dict[str, Any], limit: int) -> tuple[list[Row], list[Table], list[str]]:  # noqa: ARG001

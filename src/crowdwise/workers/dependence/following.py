@@ -35,9 +35,10 @@ class Following:
         """The same in standard deviations."""
         return self.beyond / self.error
 
-    def less_than(self, share: float) -> npt.NDArray[np.bool_]:
-        """Who surely follows the others by less than `share` of what the typical worker does."""
-        most = self.beyond + SURE * np.maximum(self.error, self.usual_error)
+    def less_than(self, share: float, sure: float = SURE) -> npt.NDArray[np.bool_]:
+        """Who follows the others by less than `share` of what the typical worker does, even by `sure` standard
+        deviations more than was observed."""
+        most = self.beyond + sure * np.maximum(self.error, self.usual_error)
         return np.asarray(most < share * max(float(np.median(self.beyond)), 0.0))
 
 

@@ -1,4 +1,5 @@
-"""Classification and pairs of `crowdkit.aggregation`: same constructors, methods, attributes and pandas types.
+"""`crowdkit.aggregation`: classes, pairs, texts, embeddings and segmentations with the same constructors, methods,
+attributes and pandas types.
 
 >>> import pandas as pd
 >>> votes = pd.DataFrame({"task": [1, 1, 1], "worker": [*"abc"], "label": ["x", "x", "y"]})

@@ -133,6 +133,10 @@ class DawidSkene(BaseClassificationAggregator):
         setattr(self, name, made)
         return made
 
+    def __dir__(self) -> list[str]:
+        """With the tables that are made when they are asked for."""
+        return sorted({*super().__dir__(), *(FRAMES if "_found" in self.__dict__ else ())})
+
     def _whole(self) -> Self:
         for name in FRAMES:
             getattr(self, name)

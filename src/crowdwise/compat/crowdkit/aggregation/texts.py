@@ -76,6 +76,10 @@ class _Encoded:
             raise AttributeError(name)
         return getattr(self._inner, name)
 
+    def __dir__(self) -> list[str]:
+        """With the attributes that the aggregator of embeddings lends."""
+        return sorted({*super().__dir__(), *dir(self._inner)})
+
     def fit(self, data: Any, true_objects: Any = None) -> Any:
         """`data` with task, worker, text; `true_objects` a Series of known texts by task."""
         self._inner.fit(self._data(data), self._known(true_objects))

@@ -1,0 +1,44 @@
+"""A whole fit of a session's answers, from which the session goes on, as the server does in the background."""
+
+from __future__ import annotations
+
+import warnings
+from collections.abc import Mapping
+
+import numpy as np
+
+from ..aggregate.registry import default_method
+from ..aggregate.registry import method as make
+from ..core.errors import CrowdwiseWarning
+from ..kinds.classes.annotations import Annotations
+from ..scoring.calibrate import calibrate
+from ..scoring.trust import trust
+from .session import Session
+from .stopping import Stated
+
+
+def refit(session: Session, checked: Mapping[int, int] | None = None, method: str = "") -> list[tuple[int, str]]:
+    """Fit all answers by `method` (the default unless named) and rebase the session on it; tasks that closed or opened
+    thereby, with the reason.
+
+    `checked` is the truth of tasks that were drawn at random among the answered ones: it calibrates the fit, and tasks
+    then stop by calibrated confidence. Gold of the session teaches the fit only: how it was drawn is not stated.
+    """
+    task, worker, label = session.model.chains.rows()[:3]
+    k, gold = session.model.n_classes, session.model.chains.gold
+    if not len(task):
+        return session.board.renew()
+    names = [f"{code:04d}" for code in range(k)]
+    votes = Annotations.from_arrays(task, worker, np.array(names)[label], classes=names)
+    codes = votes.tasks.to_numpy()
+    sample = {int(t): names[checked[t]] for t in codes if t in (checked or {})} if checked else {}
+    given = {int(t): names[gold[t]] for t in codes if gold[t] >= 0} | sample
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore", CrowdwiseWarning)
+        result = make(method or default_method(votes, given or None)).fit(votes, gold=given or None, calibrate=False)
+        result = calibrate(result, votes, sample) if sample else result
+    posterior = np.full((session.model.n_tasks, k), np.nan)
+    posterior[codes] = result.posterior
+    level = trust(result)
+    stated = None if level.share is None else Stated(*level.share, level.measured)
+    return session.rebase(posterior, given=given, stated=stated)

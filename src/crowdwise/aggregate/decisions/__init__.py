@@ -1,0 +1,1 @@
+"""Confidence of decisions, calibrated on gold, for kinds other than classes."""

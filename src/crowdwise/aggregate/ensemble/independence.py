@@ -1,0 +1,112 @@
+"""Tests of fit: are the errors of different workers on one task independent given its class?
+
+`EvidencePower` is the power at which the other labels of a task best predict a label (maths/trust): 1 under
+independence, below it where workers err together. `dispersion` is log mean z² over tasks, where z compares a task's
+expected number of right labels with what its workers' accuracies predict: about 0 under independence.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from functools import partial
+
+import numpy as np
+import numpy.typing as npt
+from scipy.interpolate import CubicSpline
+
+from ...maths.em import Additive, plus
+from ...maths.kernels import Stats, Workspace, stats_of
+from ...maths.trust.leave_out import POWERS, LeaveOutTables, Predictions
+from ..learnt import Judge, judged, mean_posterior
+from ..spread import Spread
+
+F8 = npt.NDArray[np.float64]
+
+# The evidence power from which the models are believed, and the width of the step around it (in log b).
+POWER, WIDTH = 0.7, 0.05
+# Mean and spread of log b over real crowds.
+TYPICAL, SPREAD = 0.4, 0.5
+# Tasks with two labels or more from which a dispersion is given.
+FEWEST = 5
+_GRID = np.linspace(np.log(POWERS[0]), np.log(POWERS[-1]), 97)
+
+
+@dataclass(frozen=True)
+class EvidencePower:
+    """The power at which the other labels of a task best predict a label, with a 90 % interval (None: no task has two
+    labels); `share` is the probability that it is above POWER, smoothed by WIDTH: how far the models are believed."""
+
+    power: float | None
+    low: float
+    high: float
+    share: float
+
+    @classmethod
+    def of(cls, test: Predictions, n_tasks: float) -> EvidencePower:
+        """From the likelihood of left-out labels; labels of one task are not independent, so it is flattened."""
+        weight = float(test.weight[0])
+        if not weight:
+            return cls.unknown()
+        curve = CubicSpline(np.log(POWERS), test.curve / np.sqrt(max(weight / n_tasks, 1.0)))(_GRID)
+        log = curve - 0.5 * ((_GRID - np.log(TYPICAL)) / SPREAD) ** 2
+        p = np.exp(log - log.max())
+        p /= p.sum()
+        step = 1 / (1 + np.exp(-(_GRID - np.log(POWER)) / WIDTH))
+        low, high = np.exp(np.interp([0.05, 0.95], np.cumsum(p), _GRID))
+        return cls(float(np.exp(p @ _GRID)), float(low), float(high), float(p @ step))
+
+    @classmethod
+    def unknown(cls) -> EvidencePower:
+        """Where no task has two labels."""
+        return cls(None, float(POWERS[0]), float(POWERS[-1]), 0.0)
+
+    def to_dict(self) -> dict[str, float | None]:
+        """For JSON."""
+        return {"power": self.power, "low": self.low, "high": self.high, "share": self.share}
+
+
+def expected_counts(judge: Judge, space: Workspace) -> Stats:
+    """Expected counts of a judge's posterior of a part."""
+    return stats_of(space, judged(judge, space, keep=True).posterior)
+
+
+def tables_of(data: Spread, judge: Judge, counts: F8 | None = None) -> LeaveOutTables:
+    """The tables of a judge's posterior, from its counts[worker, true, observed] where they are there already."""
+    if counts is None:
+        stats = data.sum(partial(expected_counts, judge), plus)
+        return LeaveOutTables.of(stats.counts, stats.mass)
+    return LeaveOutTables.of(counts.transpose(0, 2, 1), mean_posterior(data, judge) * data.n_tasks)
+
+
+@dataclass(frozen=True)
+class _Residuals(Additive):
+    """Sums over tasks with two labels or more: z², z < -1.5, and their number."""
+
+    z: F8
+
+
+def dispersion(data: Spread, judge: Judge, tables: LeaveOutTables) -> dict[str, float | None]:
+    """Overdispersion of the tasks' numbers of right labels (log mean z², about 0 where errors are independent given the
+    class), and the share of tasks with far fewer right labels than expected; None where tasks are too few.
+
+    `tables` are those of the posterior of `judge`.
+    """
+    squares, low, tasks = data.sum(partial(_residuals, judge, tables.hits, tables.n), plus).z.tolist()
+    if tasks < FEWEST:
+        return {"dispersion": None, "low_share": None}
+    return {"dispersion": float(np.log(np.clip(squares / tasks, 0.05, 20.0))), "low_share": low / tasks}
+
+
+def _residuals(judge: Judge, hits: F8, n: F8, space: Workspace) -> _Residuals:
+    rows = space.shard
+    posterior = judged(judge, space, keep=True).posterior
+    weight = np.ones(len(rows)) if rows.weight is None else rows.weight
+    hit = posterior[rows.task, rows.label]
+    mean = float(hits.sum() / max(float(n.sum()), 1e-12))
+    w = rows.worker
+    expected = np.clip((hits[w] - weight * hit + 4 * mean) / np.maximum(n[w] - weight + 4, 1e-9), 0.02, 0.98)
+    excess = np.bincount(rows.task, weights=weight * (hit - expected), minlength=rows.n_tasks)
+    spread = np.bincount(rows.task, weights=weight**2 * expected * (1 - expected), minlength=rows.n_tasks)
+    several = rows.labels_per_task >= 2
+    z = excess[several] / np.sqrt(np.maximum(spread[several], 1e-12))
+    return _Residuals(np.array([(z**2).sum(), (z < -1.5).sum(), len(z)], dtype=np.float64))

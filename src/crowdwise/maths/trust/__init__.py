@@ -1,0 +1,1 @@
+"""Maths of confidence: left-out labels, copies among workers, calibration on gold."""
