@@ -17,7 +17,8 @@ from dataclasses import dataclass
 import numpy as np
 
 import crowdwise as cw
-from crowdwise.aggregate.ensemble.committee import MEMBERS, leaning, variant
+from crowdwise.aggregate.ensemble.committee import MEMBERS, variant
+from crowdwise.aggregate.ensemble.pool import leaning
 from crowdwise.core.errors import CrowdwiseWarning
 from crowdwise.datasets import family
 from crowdwise.maths.ties import tie_shares
@@ -69,7 +70,7 @@ def crowd(name: str) -> Crowd:
                 warnings.simplefilter("ignore", CrowdwiseWarning)
                 np.save(path, variant(stand_in, 0).fit(votes).posterior)
         found[m] = np.load(path)
-    lean = leaning(votes, found[MODEL])
+    lean = leaning(found["majority_vote"].mean(axis=0), found[MODEL].mean(axis=0))
     return Crowd(name, data.truth[known], {m: p[known] for m, p in found.items()}, lean, seen_of(votes, found))
 
 

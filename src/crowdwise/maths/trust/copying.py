@@ -9,8 +9,10 @@ doubtful a's label is without b, is summed over the tasks that two workers share
 Two good workers agree because both are right, which e already says; two copies agree on what nobody else says. A single
 pair shares few tasks, so groups are read off the leading eigenvector of the matrix of standardised excesses. A group
 counts where its eigenvalue is far above that of noise, its excess is significant, and it is most of the largest excess
-that is possible. Where few agreements are expected at all, two by chance are many standard deviations, so significance
-is judged by Bernstein's inequality, which allows for single large terms: excess² >= Z_SCORE² · (variance + excess / 3).
+that is possible. Significant is an excess of Z_SCORE standard deviations. Where few agreements are expected at all, two
+by chance are many standard deviations, so Bernstein's inequality, which allows for single large terms, must hold too:
+excess² >= BERNSTEIN² · (variance + excess / 3), which independent errors exceed with probability exp(-BERNSTEIN² / 2) at
+most.
 """
 
 from __future__ import annotations
@@ -34,8 +36,8 @@ I4 = npt.NDArray[np.int32]
 MOST_WORKERS, MOST_PAIRS = 400, 20_000_000
 # Pseudo-labels with which a worker's confusion shrinks to the pooled one.
 STRENGTH = 2.0
-# A group counts from this multiple of the noise's eigenvalue, this z-score and this share of the largest excess.
-EIGENVALUE, Z_SCORE, SHARE = 1.3, 6.0, 0.6
+# A group counts from this multiple of the noise's eigenvalue, these z-scores and this share of the largest excess.
+EIGENVALUE, Z_SCORE, BERNSTEIN, SHARE = 1.3, 6.0, 4.5, 0.6
 # A group is a minority: one that gave more of the labels would be the crowd itself.
 LARGEST = 0.4
 MOST_GROUPS = 5
@@ -150,7 +152,8 @@ def groups_of(sums: PairSums, labels: F8) -> list[npt.NDArray[np.int64]]:
         noise = 2 * np.sqrt(met.sum() / len(left))
         counts = (
             len(group) >= 2 and value[0] >= EIGENVALUE * noise and share >= SHARE
-            and total > 0 and total**2 >= Z_SCORE**2 * (noise_variance + total / 3)
+            and total > 0 and total**2 >= Z_SCORE**2 * noise_variance
+            and total**2 >= BERNSTEIN**2 * (noise_variance + total / 3)
             and labels[left[group]].sum() <= LARGEST * everything
         )  # fmt: skip
         if not counts:
