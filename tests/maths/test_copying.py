@@ -169,6 +169,18 @@ def test_colluders_are_one_group(seed):
     assert set(group) <= ring
 
 
+def test_most_small_groups_of_colluders_are_found():
+    """Few labels a worker: a bound that asks for a dozen agreements on doubtful labels misses most of these groups."""
+    n_found = 0
+    for seed in range(8):
+        crowd = simulate.scenario("colluders", tasks=200, workers=20, classes=3, labels=4, seed=seed)
+        ring = {w for w, kind in enumerate(crowd.kind) if kind == "colluder"}
+        groups = groups_in(crowd)
+        assert all(set(group) <= ring for group in groups)
+        n_found += bool(groups)
+    assert n_found >= 5
+
+
 @pytest.mark.parametrize("name", ["one_coin", "dirichlet", "hammer_spammer", "adversaries", "class_constant"])
 @pytest.mark.parametrize("size", [(1000, 60, 4, 5), (200, 20, 3, 4)])
 def test_independent_workers_are_no_group(name, size):

@@ -11,8 +11,8 @@ pair shares few tasks, so groups are read off the leading eigenvector of the mat
 counts where its eigenvalue is far above that of noise, its excess is significant, and it is most of the largest excess
 that is possible. Significant is an excess of Z_SCORE standard deviations. Where few agreements are expected at all, two
 by chance are many standard deviations, so Bernstein's inequality, which allows for single large terms, must hold too:
-excess² >= BERNSTEIN² · (variance + excess / 3), which independent errors exceed with probability exp(-BERNSTEIN² / 2) at
-most.
+excess² >= BERNSTEIN² · (variance + excess / 3), where independent errors reach it with probability exp(-BERNSTEIN² / 2)
+at most.
 """
 
 from __future__ import annotations
