@@ -254,6 +254,61 @@ def test_the_last_response_reaches_a_client_that_is_still_sending(port):
         until(lambda: not port.server.server_state.connections)  # it ends with the client
 
 
+CLOSE, LONG, SHORTER = {"Connection": "close"}, 3_000_000, 60_000
+EARLY = {
+    "404": (request("POST", "/none", Content_Length=SHORTER, **CLOSE), SHORTER, 404),
+    "chunked 404": (request("POST", "/none", Transfer_Encoding="chunked", **CLOSE), LONG, 404),
+    "401": (request("GET", "/next", "cw_unknown", Content_Length=SHORTER, **CLOSE), SHORTER, 401),
+    "413": (request("POST", "/labels", Content_Length=LONG, **CLOSE), LONG, 413),
+    "413 of HTTP/1.0": (request("POST", "/labels", Content_Length=LONG).replace(b"/1.1\r", b"/1.0\r"), LONG, 413),
+    "413 that does not close": (request("POST", "/labels", Content_Length=LONG), LONG, 413),
+}
+
+
+@pytest.mark.parametrize("name", EARLY)
+def test_a_client_that_sends_its_whole_body_first_gets_an_early_response(port, name):
+    """The response is written before the body has arrived. The client writes all of the body before it reads, as
+    urllib does; the body, and what stands behind it, is a request that must not be carried out."""
+    where = port(Limits())
+    head, length, status = EARLY[name]
+    inner = request("GET", "/next?n=5", port.made.tokens[0])
+    with connected(where) as wire, wire.makefile("rb") as file:
+        wire.sendall(head)
+        until(lambda: status in port.made.client.app.state.answered)
+        part = inner.ljust(length // 100)
+        for _ in range(100):
+            wire.sendall(b"%x\r\n%b\r\n" % (len(part), part) if "chunked" in name else part)
+        if "chunked" in name:
+            wire.sendall(b"0\r\n\r\n")
+        if "not close" in name:
+            wire.sendall(request("GET", "/healthz", Connection="close"))
+        wire.sendall(inner)
+        assert answer(file)[0] == status
+        if "not close" in name:
+            assert answer(file)[0] == 200
+        assert file.read() == b""
+    until(lambda: not port.server.server_state.connections)
+    assert not port.made.project.desk.live.leases.held
+
+
+def test_requests_behind_the_last_response_are_not_carried_out(port):
+    """They were received together with the request that ends the connection."""
+    where = port(Limits())
+    with connected(where) as wire, wire.makefile("rb") as file:
+        wire.sendall(request("GET", "/healthz", Connection="close") + request("GET", "/next", port.made.tokens[0]))
+        assert answer(file)[0] == 200
+        assert file.read() == b""
+    until(lambda: not port.server.server_state.connections)
+    assert not port.made.project.desk.live.leases.held
+
+
+def test_the_rest_of_a_body_after_the_last_response_has_a_deadline(port):
+    where = port(SHORT)
+    with connected(where) as wire:
+        wire.sendall(request("POST", "/none", Connection="close", Content_Length="1000000000000"))
+        until(lambda: sent(wire, b"x" * 1_000, 1_000) == 0)
+
+
 def test_what_is_discarded_after_the_last_response_is_limited(port):
     where = port(Limits())
     with connected(where) as wire:
@@ -302,9 +357,11 @@ def test_connections_that_are_all_at_work_refuse_one_more(port):
     for wire in streams:
         wire.sendall(request("GET", "/events", port.made.admin))
         assert wire.recv(100).startswith(b"HTTP/1.1 200")
-    with connected(where) as wire, wire.makefile("rb") as file:
-        status, headers, _ = answer(file)
-        assert (status, headers["retry-after"]) == (503, "1")
+    for _ in range(10):
+        with connected(where) as wire, wire.makefile("rb") as file:
+            assert sent(wire, b"x" * 1_000, 200_000) == 200_000  # read, so that the response is not lost
+            status, headers, _ = answer(file)
+            assert (status, headers["retry-after"]) == (503, "1")
     for wire in streams:
         wire.close()
     until(lambda: not port.server.server_state.connections)

@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import asyncio
 import ipaddress
+import math
 import re
 from dataclasses import dataclass
 from typing import Any
@@ -23,7 +24,7 @@ SLICE = 4_096
 # Requests that one connection may send ahead of their responses.
 PIPELINED = 100
 # Seconds in which the last bytes of a closed connection are usually sent. For so long, and for so many bytes, what a
-# client still sends is read after its last response.
+# client still sends is read after its last response; the rest of a body is read until the deadline of the body.
 GRACE, DISCARDED = 1.0, 1 << 20
 IDLE, HEAD, BODY = "idle", "head", "body"
 # The value of a Host header (RFC 9110 §7.2): a name or an IPv4 address, or an IPv6 address in brackets; a port.
@@ -57,7 +58,7 @@ class Connection(HttpToolsProtocol):
         self._deadline_of: tuple[str, int] | None = None
         self._unread: asyncio.TimerHandle | None = None  # set while the client does not read its responses
         self._closing: asyncio.TimerHandle | None = None  # set when the connection ends but is not yet gone
-        self._discarded = 0  # bytes that were read after the last response
+        self._discarded, self._discardable = 0, float(DISCARDED)  # bytes read behind the last request; at most
         self._running: RequestResponseCycle | None = None  # the request that the application handles
         self._reason = ""  # why a head that the parser accepts is refused
 
@@ -65,12 +66,15 @@ class Connection(HttpToolsProtocol):
     def connection_made(self, transport: asyncio.Transport) -> None:  # type: ignore[override]
         """Accept a connection. Above the limit, the one that has waited longest for its client is closed."""
         super().connection_made(transport)
+        self._cycle_transport: Any = CycleTransport(self)
         self.since = self.loop.time()
-        if len(self.connections) > self.limits.connections and not self._make_room():
-            self.transport.write(self._response(Problem(503, "all connections are in use; try again", retry_after=1)))
-            self._stop()
-            self._close()  # at once: while it is read from, it counts as a connection
-            return
+        # In a loop: a refused connection counts until it is gone, and its place must not be given to one that stays.
+        while len(self.connections) > self.limits.connections:
+            if not self._make_room():
+                problem = Problem(503, "all connections are in use; try again", retry_after=1)
+                self.transport.write(self._response(problem))
+                self.finish()
+                return
         self._arm(HEAD, self.limits.head_seconds)
 
     def _make_room(self) -> bool:
@@ -131,19 +135,29 @@ class Connection(HttpToolsProtocol):
             self.since = self.loop.time()
             self._closing = self.loop.call_later(self.limits.body_seconds, self.transport.abort)
 
-    def finish(self) -> None:
+    def finish(self, seconds: float = GRACE, most: float = DISCARDED) -> None:
         """Close the connection after its last response, to a client that may still be sending.
 
-        What it sends is read and discarded for a moment: where a connection is closed with unread input, the system
-        resets it, and the client may lose the response (RFC 9112 §9.6).
+        What it sends is read and discarded for a moment, without being parsed: where a connection is closed with unread
+        input, the system resets it, and the client may lose the response (RFC 9112 §9.6).
         """
         if self._closing is not None or self.transport.is_closing():
             return
         self._stop()
+        self._discardable = most
         self.since = self.loop.time()
         self.flow.resume_reading()
         self.transport.write_eof()
-        self._closing = self.loop.call_later(GRACE, self._close)
+        self._closing = self.loop.call_later(seconds, self._close)
+
+    def finish_cycle(self) -> None:
+        """Close the connection after a response that uvicorn has written, maybe before the body of its request has
+        arrived. Many clients read no response before they have sent all of the body."""
+        if self.phase == BODY:
+            left = self.since + self.limits.body_seconds - self.loop.time()
+            self.finish(max(GRACE, left), math.inf)
+        else:
+            self.finish()
 
     def timeout_keep_alive_handler(self) -> None:
         """Close a connection that was idle between two requests for too long."""
@@ -173,7 +187,7 @@ class Connection(HttpToolsProtocol):
         """Count bytes behind the last request. Where they are too many, read no more until its response is sent, and
         close after it."""
         self._discarded += n
-        if self._discarded > DISCARDED:
+        if self._discarded > self._discardable:
             if self._closing is None:
                 self.flow.pause_reading()
             else:
@@ -199,6 +213,7 @@ class Connection(HttpToolsProtocol):
             self._reason = "the request must have one valid Host header"
             raise ValueError(self._reason)  # the parser stops and calls `send_400_response`
         super().on_headers_complete()
+        self.cycle.transport = self._cycle_transport
         self.phase, self.since = BODY, self.loop.time()
 
     def on_body(self, body: bytes) -> None:
@@ -212,7 +227,9 @@ class Connection(HttpToolsProtocol):
         super().on_message_complete()
 
     def on_response_complete(self) -> None:
-        """Go on to the next request when a response is complete."""
+        """Go on to the next request when a response is complete, unless it was the last one."""
+        if self._closing is not None:
+            return
         if self.phase == IDLE:
             self.since = self.loop.time()
         self._limit_closing()
@@ -315,8 +332,6 @@ class Connection(HttpToolsProtocol):
         """Let the connection end with the response of this request."""
         self.phase = IDLE  # no client is waited for until then
         cycle.keep_alive = False
-        transport: Any = LastTransport(self)
-        cycle.transport = transport
 
     def _response(self, problem: Problem) -> bytes:
         body = dumps(problem.to_dict()).encode()
@@ -327,11 +342,11 @@ class Connection(HttpToolsProtocol):
         return STATUS_LINE[problem.status] + b"".join(b"%b: %b\r\n" % pair for pair in headers) + b"\r\n" + body
 
 
-class LastTransport:
-    """The transport of the last response of a connection: what uvicorn calls of it, closing as `finish` does."""
+class CycleTransport:
+    """What uvicorn's cycle of a request and response calls of the transport; it closes as `finish_cycle` does."""
 
     def __init__(self, connection: Connection) -> None:
-        self.close = connection.finish
+        self.close = connection.finish_cycle
         self.write = connection.transport.write
         self.is_closing = connection.transport.is_closing
 
