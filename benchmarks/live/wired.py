@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import asyncio
 import contextlib
 import threading
 import time
@@ -19,7 +18,7 @@ def wired(app, limits=None, http=None, **options):
     http = http or partial(Connection, limits or Limits())
     options = {"log_level": "critical", "timeout_graceful_shutdown": 2, **options}
     server = uvicorn.Server(uvicorn.Config(app, port=0, http=http, ws="none", **options))
-    thread = threading.Thread(target=lambda: asyncio.run(server.serve()), daemon=True)
+    thread = threading.Thread(target=server.run, daemon=True)  # on the event loop of `crowdwise serve`
     thread.start()
     while not server.started:
         if not thread.is_alive():
