@@ -166,9 +166,10 @@ def _whom_to_trust(crowd: Crowd, result: Result) -> None:
 def _adversary(crowd: Crowd, result: Result, out: Any) -> None:
     """A consistent liar is useful once seen through: show what their labels really mean."""
     kinds = _kinds()
-    assert result.confusion is not None
+    shown = result.shown_confusion
+    assert shown is not None
     worst = min((w for w in range(len(kinds)) if kinds[w] == "adversary"), key=lambda w: float(result.skill[w]))
-    says = result.confusion[worst].argmax(axis=1)
+    says = shown[worst].argmax(axis=1)
     pairs = ", ".join(f"{true}→{said}" for true, said in enumerate(says) if true != said)
     out.print(
         f"\nWorker {result.workers[worst]} is an adversary: right {_right(crowd)[worst]:.0%} of the "
