@@ -19,7 +19,8 @@ the fewer classes there are.
 
 **The model.** Confusion matrices whose shrinkage is chosen for each worker by how well it predicts the worker's labels,
 two steps from `hierarchical_early`. The six methods are weighted by exp(EVIDENCE · log-likelihood of the left-out
-labels), which removes methods that have drifted.
+labels), which removes methods that have drifted. A share of the votes is no probability, so a voting method of weight w
+enters with w (1 - w) as it is and with w² through its own leave-one-out model, whose likelihood earned the weight.
 
 With one label per task, with `prior=`, or with too many classes for confusion matrices, this is `committee`.
 Fails where a crowd fits the model well and is wrong alike (no test without truth shows it).
@@ -57,7 +58,8 @@ F8 = npt.NDArray[np.float64]
 I4 = npt.NDArray[np.int32]
 
 MODEL = "hierarchical"
-AVERAGED = ("majority_vote", "wawa", EARLY, "mace_once", MODEL, "one_coin")
+VOTING = ("majority_vote", "wawa")
+AVERAGED = (*VOTING, EARLY, "mace_once", MODEL, "one_coin")
 # From so many labels × classes on, a method is replaced by one with few passes: later ones no longer change labels.
 LARGE = 20_000_000
 STAND_IN = {MODEL: BRIEF, "mace_once": "mace_brief", "one_coin": "one_coin_brief"}
@@ -142,7 +144,8 @@ class Adaptive(SpreadAggregator):
             members = dict.fromkeys(MEMBERS, 1 / len(MEMBERS))
             robust = settled(weighted, Pool({m: fits[m].judge for m in (*MEMBERS, MODEL)}, members, MODEL))
         judges = {name: learnt.judge for name, learnt in fits.items()}
-        own: Judge = Mixed(robust, judges, weights, second, test.share, doubt_of(data.n_classes))
+        judges |= {_left_out(name): models[name] for name in VOTING}
+        own: Judge = Mixed(robust, judges, _split(weights), second, test.share, doubt_of(data.n_classes))
         judge: Judge = own if change is None else After(change, own)
         tally = data.sum(partial(_tally, judge), plus)
         tables = LeaveOutTables.of(tally.counts, tally.model)
@@ -267,6 +270,17 @@ def _weights(scores: dict[str, float]) -> dict[str, float]:
     weight = np.exp(log - log.max())
     weight[weight < NEGLIGIBLE] = 0.0
     return dict(zip(scores, (weight / weight.sum()).tolist(), strict=True))
+
+
+def _left_out(name: str) -> str:
+    """The name of a voting method's leave-one-out model among the averaged posteriors."""
+    return f"{name}, leave-one-out"
+
+
+def _split(weights: dict[str, float]) -> dict[str, float]:
+    """The weight of each voting method divided between its vote shares and its leave-one-out model."""
+    shares = {name: weight * (1 - weight) if name in VOTING else weight for name, weight in weights.items()}
+    return shares | {_left_out(name): weights[name] ** 2 for name in VOTING}
 
 
 def _predict(judge: Judge, tables: LeaveOutTables, voice: I4 | None, step: int, space: Workspace) -> Predictions:
