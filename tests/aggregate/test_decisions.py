@@ -202,3 +202,25 @@ def test_what_comes_out_varies_more_than_what_is_expected():
         shippable(sure[100:], sure[:100], right[:100], learnt, 0.1, realised=flag) for flag in (False, True)
     )
     assert 0 < realised < expected
+
+
+@pytest.mark.parametrize("kind", ["sets", "spans", "comparisons"])
+def test_gold_that_only_taught_is_neither_sample_nor_population(kind):
+    votes, truth = planted(kind)
+    decided = votes.kind.door("decisions")()
+    plain = method(votes).fit(votes)
+    task, confidence = decided.of(plain)
+    doubt = np.ones(votes.n_tasks)
+    np.minimum.at(doubt, task, confidence)
+    place = {str(name): i for i, name in enumerate(votes.tasks.to_list())}
+    code = np.array([place[str(name)] for name in truth["task"].to_list()])
+    surest = np.argsort(-doubt[code], kind="stable")[:60]
+    rest = np.random.default_rng(1).permutation(np.setdiff1d(np.arange(len(truth)), surest))
+    sample, others = truth[rest[:60].tolist()], truth[[*surest.tolist(), *rest[:60].tolist()]]
+    taught = method(votes).fit(votes, gold=others, calibrate=False)
+    result = cw.calibrate(taught, votes, sample)
+    check = result.extra["gold_check"]
+    assert check["n"] == 60
+    assert "slope" in check, check
+    both = cw.calibrate(taught, votes, others)
+    assert both.extra["gold_check"].get("n") == 120

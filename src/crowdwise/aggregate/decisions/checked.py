@@ -9,16 +9,18 @@ as in `calibrated` for classes. Decisions of one task are not independent: each 
 from __future__ import annotations
 
 import warnings
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
 import numpy.typing as npt
+import polars as pl
 
 from ...core.errors import CrowdwiseWarning, ParameterError
 from ...core.estimate import Estimate
 from ...core.result import Result
+from ...core.vocabulary import as_series, lookup
 from ...core.votes import Votes
 from ...maths.guarantee.sampled import sample_tests
 from ...maths.trust.gold_calibration import MEAN_PRIOR, SCORE_PRIOR, GoldCalibration, clustering, share_right
@@ -57,9 +59,9 @@ class Decided:
 def checked(method: Method, result: Result, votes: Votes[Any], gold: Any) -> Result:
     """`result` with confidence calibrated on `gold`, which its fit may have been given; no decision changes.
 
-    `extra["gold_check"]` holds what was learnt, or the reason why nothing was; `extra["checked_confidence"]` and
-    `extra["checked_right"]` the checked decisions of the fit without gold, and `extra["decision_confidence"]` the
-    confidence of the decisions of this fit as it was before.
+    `extra["gold_check"]` holds what was learnt, or the reason why nothing was; `extra["checked_task"]`,
+    `extra["checked_confidence"]` and `extra["checked_right"]` the checked decisions of the fit without gold, and
+    `extra["decision_confidence"]` the confidence of the decisions of this fit as it was before.
     """
     decided: Decided = votes.kind.door("decisions")()
     with warnings.catch_warnings():  # what is to be reported about these votes was reported by the first fit
@@ -68,7 +70,9 @@ def checked(method: Method, result: Result, votes: Votes[Any], gold: Any) -> Res
         task, confidence = decided.of(blind)
         right = decided.right(votes, blind, gold)
         given = _tasks_of(gold, method, result, votes, task[np.isfinite(right)])
-    answered = votes.labels_per_task > 0
+    taught = np.zeros(votes.n_tasks, dtype=bool) if result.gold is None else np.asarray(result.gold)
+    # Gold that only taught the fit was chosen in another way: it is neither sample nor population.
+    answered = (votes.labels_per_task > 0) & (given | ~taught)
     mine = np.isfinite(right)
     tasks = given & answered
     n = int(tasks.sum())
@@ -76,7 +80,7 @@ def checked(method: Method, result: Result, votes: Votes[Any], gold: Any) -> Res
         what = f"{n} checked tasks" if n < FEWEST else f"{int(mine.sum())} {decided.words} that gold judges"
         reason = f"{what} are too few to calibrate confidence; {FEWEST} or more will do"
         return _noted(result, {"n": n, "reason": reason})
-    reason = _refuted(task, confidence, votes.labels_per_task, tasks)
+    reason = _refuted(task, confidence, np.where(answered, votes.labels_per_task, 0), tasks)
     if reason:
         return _noted(result, {"n": n, "reason": reason, "refuted": True})
     weight = clustering(task[mine], right[mine] - confidence[mine])
@@ -85,22 +89,27 @@ def checked(method: Method, result: Result, votes: Votes[Any], gold: Any) -> Res
             "centre": learnt.centre, "weight": weight}  # fmt: skip
     own_task, own = decided.of(result)
     extra: dict[str, Any] = {**result.extra, KEY: note, "decision_confidence": own.astype(np.float64)}
-    extra |= {"checked_confidence": confidence[mine], "checked_right": right[mine]}
+    extra |= {"checked_task": task[mine], "checked_confidence": confidence[mine], "checked_right": right[mine]}
     others = answered[own_task] & ~tasks[own_task]
     if others.any():
         prior = MEAN_PRIOR if decided.probable else SCORE_PRIOR
         share = share_right(own[others], confidence[mine], right[mine], learnt.of(own[others]), weight, prior)
         extra["expected_accuracy"] = {"mean": share.mean, "low": share.low, "high": share.high, "level": 0.9}
-    kept = ~answered | (np.zeros(votes.n_tasks, dtype=bool) if result.gold is None else result.gold)
+    kept = ~answered | taught
     parts = None if decided.parts is None else _learnt(*decided.parts(votes, blind, gold))
     return replace(result, estimate=decided.apply(result.estimate, learnt, kept, parts), extra=extra)
 
 
 def _tasks_of(gold: Any, method: Method, result: Result, votes: Votes[Any], judged: I8) -> Mask:
-    """The tasks that this gold is about: those of the result's fit, or where that was given other gold or none, those
-    of a fit that is given it (each kind reads gold in its own way)."""
+    """The tasks that this gold is about: those of the result's fit that it names, or where that was given other gold or
+    none, those of a fit that is given it (each kind reads gold in its own way)."""
     if result.gold is not None and result.gold[judged].all():
-        return result.gold
+        named = np.zeros(votes.n_tasks, dtype=bool)
+        if isinstance(gold, Mapping) or (isinstance(gold, pl.DataFrame) and "task" in gold.columns):
+            names = gold.keys() if isinstance(gold, Mapping) else gold["task"]
+            code, here = lookup(votes.tasks, as_series(names, "task"))
+            named[code[here]] = True
+        return result.gold & named if named[judged].all() else result.gold
     fit: Any = method.fit
     given = fit(votes, gold=gold, calibrate=False).gold
     return np.zeros(votes.n_tasks, dtype=bool) if given is None else np.asarray(given)
