@@ -199,7 +199,7 @@ def test_what_makes_no_sense_is_refused(make):
     assert p.get("/checks").json() == {"asked": 4, "checked": 0, "left": 4}
     with pytest.raises(Exception, match="1 to"):
         p.project.desk.do(lambda shift: check.ask(shift, 0))
-    q = make(kind="numbers", classes=(), tasks=3)
+    q = make(kind="ranking", classes=(), tasks=3)
     assert q.post("/checks", {}).status_code == 409
     assert q.get("/status").json()["checks"] is None
 

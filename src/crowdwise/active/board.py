@@ -31,7 +31,8 @@ _WHY = tuple(REASONS.index(reason) for reason in (SURE, CAP, NOBODY, GOLD))
 
 class Board:
     """`believed[task, class]` is the model's cautious posterior, calibrated: by the last whole fit whose
-    confidence was measured on checked tasks (`calibrate`), else by the temperature that gold asks for."""
+    confidence was measured on checked tasks (`calibrate`), else by the temperature that gold asks for. A model of one
+    class only counts answers: there `believed` is `fitted`, the confidence that a whole fit measured (`measure`)."""
 
     def __init__(self, model: OnlineModel, policy: Policy, stop: Stopping, cost: float = 1.0) -> None:
         self.model, self.policy, self.stop, self.cost = model, policy, stop, cost
@@ -39,6 +40,7 @@ class Board:
         self.temperature = 1.0
         self.calibration: GoldCalibration | None = None
         self.doubt: Doubt | None = None
+        self.fitted = np.empty(0)
         self.rule = COMPILED.get(policy.priority, -1)
         self.believed = np.empty((0, model.n_classes))
         self.busy, self.reason = np.empty(0, np.int64), np.empty(0, np.int8)
@@ -51,7 +53,8 @@ class Board:
         n = self.model.n_tasks
         before = self.reason
         self.busy = np.concatenate([self.busy, np.zeros(n - len(self.busy), np.int64)])
-        self.believed = self._calibrated(self.model.cautious(), self.model.chains.gold[:n], self.model.chains.n[:n])
+        gold, had = self.model.chains.gold[:n], self.model.chains.n[:n]
+        self.believed = self._measured(0, had) if self._counts else self._calibrated(self.model.cautious(), gold, had)
         sure = self.believed.max(axis=1, initial=0.0)
         self.reason = self._reasons(sure, self.model.chains.n[:n])
         self.progress = Progress(n, float(sure.sum()), float((sure * (1 - sure)).sum()), self.doubt)
@@ -67,7 +70,7 @@ class Board:
         """The same, and whether the task's label is another now."""
         if task >= len(self.busy):
             self._grow(task + 1)
-        if self.rule < 0 or self.stop.value is not None:
+        if self.rule < 0 or self.stop.value is not None or self._counts:
             return self._follow(task)
         bounds = (self.stop.target, self.stop.fewest, self._cap)
         how, chains = (self.rule, bounds, _WHY, task in self.empty, N_LEVELS), self.model.chains
@@ -92,6 +95,8 @@ class Board:
     def _row(self, task: int) -> F8:
         """What is believed of one task."""
         chains, one = self.model.chains, slice(task, task + 1)
+        if self._counts:
+            return np.asarray(self._measured(task, chains.n[one])[0])
         return np.asarray(self._calibrated(self.model.cautious(task)[None], chains.gold[one], chains.n[one])[0])
 
     def _calibrated(self, posterior: F8, gold: I8, n: I8) -> F8:
@@ -100,6 +105,27 @@ class Board:
             return np.asarray(soften(posterior, self.temperature))
         rows = (gold < 0) & (n > 0)
         return np.where(rows[:, None], self.calibration.apply(posterior), posterior)
+
+    @property
+    def _counts(self) -> bool:
+        """Whether the model has one class."""
+        return self.model.n_classes == 1
+
+    def _measured(self, first: int, n: I8) -> F8:
+        """Of tasks first, first + 1, ... of a model of one class: as sure as `fitted`, 0 where it says nothing."""
+        out = np.zeros(len(n))
+        known = self.fitted[first : first + len(n)]
+        out[: len(known)] = np.where((n[: len(known)] > 0) & ~np.isnan(known), known, 0.0)
+        return out[:, None]
+
+    def measure(self, confidence: F8, stated: Stated | None) -> None:
+        """Of a model of one class: take over the confidence[task] (NaN: none) that a whole fit measured on checked
+        tasks, and what it states of the share of right answers. `renew` then looks at all tasks again."""
+        self.fitted, self.doubt = confidence, None
+        n = self.model.n_tasks
+        own = self._measured(0, self.model.chains.n[:n])[self.model.chains.gold[:n] < 0]
+        if stated is not None and stated.measured and own.any():
+            self.doubt = Doubt.of(float(own[own > 0].mean()), stated)
 
     @property
     def _map(self) -> tuple[bool, float, float, float]:
@@ -202,7 +228,7 @@ class Board:
     def _grow(self, n: int) -> None:
         more = n - len(self.busy)
         self.model.chains.grow(n, 0)
-        fresh = np.repeat(self.model.class_prior[None], more, axis=0)
+        fresh = np.repeat(self.model.class_prior[None], more, axis=0) * (not self._counts)
         self.believed = np.concatenate([self.believed, fresh])
         self.busy = np.concatenate([self.busy, np.zeros(more, np.int64)])
         self.reason = np.concatenate([self.reason, np.zeros(more, np.int8)])
@@ -215,7 +241,7 @@ class Board:
         how gold was drawn."""
         chains = self.model.chains
         at = np.flatnonzero((chains.gold[: self.model.n_tasks] >= 0) & (chains.n[: self.model.n_tasks] > 0))
-        if len(at) < ENOUGH_GOLD or self.calibration is not None:
+        if len(at) < ENOUGH_GOLD or self.calibration is not None or self._counts:
             return
         blind = self.model.blind(at)
         truth = np.eye(self.model.n_classes)[chains.gold[at]]

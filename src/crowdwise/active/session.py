@@ -188,6 +188,12 @@ class Session:
         self.board.calibrate(posterior[comparable], comparable, stated)
         return self.board.renew()
 
+    def measure(self, confidence: npt.NDArray[np.float64], stated: Stated | None) -> list[tuple[int, str]]:
+        """Of a model of one class, which only counts answers: go on from the confidence that a whole fit measured (see
+        `Board.measure`); tasks that closed or opened thereby."""
+        self.board.measure(confidence, stated)
+        return self.board.renew()
+
     # ---------------------------------------------------------------- where it stands
     def finished(self, next_cost: float = 0.0) -> str:
         """Why the whole project is done; "" while it goes on."""

@@ -2,12 +2,56 @@
 
 from __future__ import annotations
 
+from dataclasses import dataclass
+
 import numpy as np
+import numpy.typing as npt
 
 from ..aggregate.decisions.checked import Decided
 from ..core.result import Result
 from ..maths.trust.gold_calibration import GoldCalibration, shippable
 from .trust import ERROR, ESTIMATE, UNKNOWN, Trust, surest
+
+F8 = npt.NDArray[np.float64]
+
+
+@dataclass(frozen=True)
+class Judged:
+    """The decisions of each task, in their order: their confidence, and whether they can ship (None: nobody knows).
+    `single`: every task has one decision, about its whole answer."""
+
+    confidence: list[list[float]]
+    ships: list[list[bool | None]]
+    single: bool
+
+
+def by_task(result: Result, level: Trust) -> Judged:
+    """The decisions of `result` and of its statement `level`, task by task."""
+    decided: Decided = result.kind.door("decisions")()
+    task, confidence = decided.of(result)
+    known = level.ships.astype(object)
+    if not level.counted:
+        known[~level.ships] = None
+    ends = np.searchsorted(task, np.arange(1, result.n_tasks))
+    single = np.array_equal(task, np.arange(result.n_tasks))
+    sure, ships = (np.split(each, ends) for each in (confidence, known))
+    return Judged([each.tolist() for each in sure], [each.tolist() for each in ships], single)
+
+
+def task_confidence(result: Result) -> F8:
+    """How sure each task's only decision is, NaN where that is not measured or no task has answers. Of checked tasks it
+    is what the fit without their gold claims, calibrated, so that they are treated like the others."""
+    decided: Decided = result.kind.door("decisions")()
+    task, sure = decided.of(result)
+    out = np.full(result.n_tasks, np.nan)
+    check = result.extra.get("gold_check") or {}
+    if "slope" not in check or not np.array_equal(task, np.arange(result.n_tasks)):
+        return out
+    learnt = GoldCalibration(check["slope"], check["shift"], check["centre"])
+    answered = np.asarray(result.labels_per_task) > 0
+    out[answered] = sure[answered]
+    out[result.extra["checked_task"]] = learnt.of(np.asarray(result.extra["checked_confidence"]))
+    return out
 
 
 def trust(result: Result, error: float = ERROR) -> Trust:

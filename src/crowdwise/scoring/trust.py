@@ -63,6 +63,11 @@ class Trust:
         return int(self.ships.sum()) if self.count is None else self.count
 
     @property
+    def n_decisions(self) -> int:
+        """How many labels, or other decisions, there are."""
+        return self.n_tasks if self.words == "labels" else len(self.ships)
+
+    @property
     def measured(self) -> bool:
         """Whether the share rests on checked tasks."""
         return self.n_checked > 0
@@ -101,8 +106,9 @@ class Trust:
 
     def shipping(self) -> str:
         """How many can ship, by which rule."""
-        total = self.n_tasks if self.words == "labels" else len(self.ships)
-        out = f"{self.n_ship:,} of {total:,} can ship with at most {100 * self.error:g} % wrong ({self.rule})"
+        out = (
+            f"{self.n_ship:,} of {self.n_decisions:,} can ship with at most {100 * self.error:g} % wrong ({self.rule})"
+        )
         other = self.estimate is not None and self.estimate != self.n_ship
         return f"{out}; about {self.estimate:,} by an estimate" if other else out
 

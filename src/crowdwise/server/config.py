@@ -14,6 +14,8 @@ from .words import LINE, TEXT, name_of, text_of
 KINDS = ("classes", "ordered", "sets", "numbers", "comparisons", "same", "ranking", "spans")
 # Kinds whose answers are one of a few classes: the online model follows them, and a task may stop as sure.
 SURE_KINDS = ("classes", "ordered")
+# Kinds whose answers are right or wrong as a whole: once checked tasks have measured it, a task may stop as sure too.
+WHOLE_KINDS = ("sets", "comparisons")
 NEED_CLASSES = ("classes", "ordered", "sets", "spans")
 MOST_CLASSES = 200
 # What may be changed while the project runs.
@@ -65,8 +67,13 @@ class Config:
 
     @property
     def sure(self) -> bool:
-        """Whether tasks may stop because they are sure."""
+        """Whether an online model follows the answers."""
         return self.kind in SURE_KINDS
+
+    @property
+    def stops_sure(self) -> bool:
+        """Whether tasks may stop because they are sure, and the project because enough of them are right."""
+        return self.kind in SURE_KINDS + WHOLE_KINDS
 
     @property
     def n_classes(self) -> int:
@@ -76,7 +83,7 @@ class Config:
     @property
     def stopping(self) -> Stopping:
         """When it is enough."""
-        if self.sure:
+        if self.stops_sure:
             return Stopping(target=self.target, cap=self.cap, budget=self.budget, accuracy=self.accuracy)
         return Stopping(target=1.0, fewest=10**9, cap=self.cap, budget=self.budget)
 
@@ -107,6 +114,14 @@ class Config:
             return cls(**{**given, "classes": tuple(given.get("classes", ()))})
         except TypeError as error:
             raise ParameterError(f"a setting has a value of the wrong kind ({error})") from error
+
+    def refuse_unused(self) -> None:
+        """One line where a setting is given that this kind cannot use. Projects that have it already go on."""
+        if self.accuracy is not None and not self.stops_sure:
+            raise ParameterError(
+                f"accuracy does not stop a project of kind {self.kind}: its answers are not right or wrong as a whole; "
+                "it stops by cap and budget"
+            )
 
     def changed(self, given: Mapping[str, Any]) -> Config:
         """With some settings changed; a Problem where that makes no sense."""

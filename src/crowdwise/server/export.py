@@ -14,11 +14,10 @@ from typing import Any
 import polars as pl
 import sqlalchemy as sa
 
-from ..aggregate.registry import default_method
-from ..aggregate.registry import method as made
 from ..core.errors import CrowdwiseError
 from ..io.csv.cells import to_csv
 from ..report import render
+from .live.gold import usable
 from .live.said import answers_at
 from .live.settled import side
 from .live.statement import fit_calibrated
@@ -115,18 +114,15 @@ class Reports:
 
 def report(project: Project) -> str:
     """The page of this moment, by the project's method."""
-    votes = _votes(project)
+    rows = _said(project)
+    votes = _votes(project, rows)
     live = project.desk.live
-    config, gold, checked = live.config, dict(live.gold), set(live.checks.done)
-    names = live.crowd.tasks
-    known = {names[code]: answer for code, answer in gold.items()} if config.sure else {}
-    seen = set(votes.tasks.to_list())
+    config, names = live.config, live.crowd.tasks
+    known = {names[code]: answer for code, answer in dict(live.gold).items()}
+    drawn = {names[code] for code in set(live.checks.done)}
     try:
-        gold_seen = {n: a for n, a in known.items() if n in seen} or None
-        if config.sure:
-            result = fit_calibrated(votes, config.method, gold_seen, {names[code] for code in checked})
-        else:
-            result = made(config.method or default_method(votes)).fit(votes)
+        gold, _ = usable(config.kind, known, drawn, {row[0]: row[3] for row in rows})
+        result = fit_calibrated(votes, config.method, gold, drawn)
         return render(votes, result, title=config.question, made=f"{datetime.now(UTC):%Y-%m-%d %H:%M} UTC")
     except CrowdwiseError as error:
         raise Problem(409, f"there is no report yet: {error}") from error
@@ -186,24 +182,21 @@ def _names(table: sa.Table, project: str) -> Any:
 def _labels(shift: Shift) -> list[dict[str, Any]]:
     """A row a task: the settled answer, the live one where nothing is settled yet, and why it stopped."""
     live = shift.live
-    tables = side(live.settled).get("tasks", {})
+    beside = side(live.settled)
+    tables = beside.get("tasks", {})
     out = []
     for code, name in enumerate(live.crowd.tasks):
-        row = task_row(live, code)
+        row = task_row(live, code, beside)
         kept: dict[str, Any] = {"task": name, "n_labels": row["answers"], "state": row["state"]}
         if live.config.sure:
             best = row["settled"] or row["live"]
             kept |= {"label": best["label"] if row["answers"] else None, "confidence": best["confidence"]}
             kept |= {"live_label": row["live"]["label"], "live_confidence": row["live"]["confidence"]}
             kept |= {f"p_{each}": p for each, p in best["posterior"].items()}
-            kept |= {
-                "can_ship": (row["settled"] or {}).get("can_ship"),
-                "gold": row["gold"],
-                "gold_drawn": row["drawn"],
-            }
+            kept["can_ship"] = (row["settled"] or {}).get("can_ship")
         else:
             kept |= {k: v for k, v in tables.get(name, {}).items() if k != "n_labels"}
-        out.append(kept)
+        out.append(kept | {"gold": row["gold"], "gold_drawn": row["drawn"]})
     return out
 
 

@@ -14,6 +14,8 @@ from .problems import Problem
 from .words import name_of
 
 IDS = ("id", "task", "task_id")
+# Columns that hold known answers; files of tasks to check (--check) name them by the kind.
+GOLD = ("label", "answer", "gold", "value", "labels", "winner", "spans", "ranking")
 IMAGES = (".png", ".jpg", ".jpeg", ".gif", ".webp", ".avif", ".bmp")
 LISTS = ("items",)
 PICTURES = ("image", "left_image", "right_image")
@@ -41,7 +43,7 @@ def read_gold(path: Path) -> dict[str, Any]:
     """Known answers: a table with the columns task (or id) and label (or answer, gold)."""
     table = open_table(path)
     key = next((name for name in IDS if name in table.header), None)
-    value = next((name for name in ("label", "answer", "gold", "value") if name in table.header), None)
+    value = next((name for name in GOLD if name in table.header), None)
     if key is None or value is None:
         raise DataError(f"{path}: gold needs the columns task and label; it has {', '.join(table.header)}")
     return {str(row[key]): gold_of(row[value]) for row in table.read([key, value]).to_dicts() if row[key] is not None}

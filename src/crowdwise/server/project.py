@@ -161,6 +161,7 @@ def create(path: str | Path, config: Config, *, name: str = "main", database: st
         raise DataError(problem.detail) from problem
     if database is not None and not database.startswith("postgresql://"):
         raise DataError(f"{database!r} is no address of PostgreSQL; write postgresql://user@host/name")
+    config.refuse_unused()
     folder = Folder.create(path, name, database)
     base = Database(folder.url, name)
     base.migrate()

@@ -6,6 +6,7 @@ import secrets
 from typing import Any
 
 from ..live.checks import draw
+from ..live.gold import use_of
 from ..problems import Problem
 from ..shift import Shift
 from .manage import set_gold
@@ -17,7 +18,7 @@ MOST = 5_000
 def ask(shift: Shift, n: int, by: str | None = None) -> dict[str, int]:
     """Put n random tasks into the queue, drawn uniformly among labelled tasks without gold; the progress."""
     live = shift.live
-    _only_classes(shift)
+    _only_measured(shift)
     if not 1 <= n <= MOST:
         raise Problem(422, f"1 to {MOST:,} tasks can be put into the check queue at once, got {n}")
     free = live.session.model.chains.n[: len(live.crowd.tasks)] > 0
@@ -33,7 +34,7 @@ def ask(shift: Shift, n: int, by: str | None = None) -> dict[str, int]:
 
 def waiting(shift: Shift, n: int, after: int = 0) -> dict[str, Any]:
     """The next n tasks of the queue with what they show, and the progress; `after`: so many are passed over for now."""
-    _only_classes(shift)
+    _only_measured(shift)
     live = shift.live
     codes = live.checks.waiting[after : after + n]
     shown = shift.payloads(codes)
@@ -43,17 +44,18 @@ def waiting(shift: Shift, n: int, after: int = 0) -> dict[str, Any]:
 
 def answer(shift: Shift, name: str, given: Any, by: str | None = None) -> dict[str, Any]:
     """The answer to a task of the queue becomes its gold; the same again changes nothing, null takes it back."""
-    _only_classes(shift)
+    _only_measured(shift)
     live, task = shift.live, shift.task(name)
     if task not in live.checks.queue:
         raise Problem(409, f"task {name[:80]!r} is not in the check queue; ask for the next one")
+    if given is not None:
+        given = live.kind.check(given, shift.payloads([task])[task] if live.kind.looks else {})
     if live.gold.get(task) != given:
         set_gold(shift, name, given, by)
     return {"task": name, "answer": given, "progress": live.checks.progress}
 
 
-def _only_classes(shift: Shift) -> None:
-    if not shift.live.config.sure:
-        raise Problem(
-            409, f"answers of kind {shift.live.config.kind} have no check queue; classes and ordered have one"
-        )
+def _only_measured(shift: Shift) -> None:
+    kind = shift.live.config.kind
+    if why := use_of(kind).unmeasured:
+        raise Problem(409, f"answers of kind {kind} have no check queue: {why}")

@@ -7,6 +7,7 @@ from typing import Any
 
 import sqlalchemy as sa
 
+from ...core.errors import CrowdwiseError
 from ..live.checks import CHOSEN
 from ..problems import Problem
 from ..shift import Shift
@@ -134,6 +135,11 @@ def _status(shift: Shift, worker: int, status: str) -> None:
 def change(shift: Shift, given: Mapping[str, Any], by: str | None = None) -> dict[str, Any]:
     """Other settings."""
     config = shift.live.config.changed(given)
+    if given.get("accuracy") is not None:
+        try:
+            config.refuse_unused()
+        except CrowdwiseError as error:
+            raise Problem(422, str(error)) from error
     if given:
         shift.enter("config", payload=dict(given))
         of = t.project.c.id == shift.project

@@ -11,10 +11,10 @@ import numpy as np
 import numpy.typing as npt
 
 from ...aggregate.cost import too_thin
-from ...aggregate.registry import default_method
-from ...aggregate.registry import method as made
 from ...core.result import Result
 from ...kinds.classes.annotations import Annotations
+from ...scoring.decisions import by_task, task_confidence
+from ...scoring.trust import Trust
 from ...workers import spammers
 from ...workers.coaching import coachable_of
 from ...workers.dependence import colluders
@@ -22,6 +22,7 @@ from ...workers.flags import Flag
 from ...workers.judgement import Judgement
 from ..config import Config
 from .flagged import flagged, groups_of
+from .gold import usable
 from .settled import Arrays, text
 from .state import Live
 from .statement import fit_calibrated, statement
@@ -39,17 +40,17 @@ _CODE = re.compile(r"'(\d{4})'")
 @dataclass(frozen=True)
 class Rows:
     """The answers that counted at an event: codes where they are classes, else (task, worker, answer, payload) rows.
-    `checked`: tasks whose gold was drawn at random."""
+    Of tasks with gold, and in `checked` of those whose gold was drawn at random, the same: codes, else names."""
 
     config: Config
     n_tasks: int
     task: Codes
     worker: Codes
     label: Codes
-    gold: dict[int, Any]
+    gold: dict[Any, Any]
     answers: Any = None
     names: tuple[str, ...] = ()
-    checked: tuple[int, ...] = ()
+    checked: tuple[Any, ...] = ()
 
 
 def rows_of(live: Live, answers: Callable[[int], Any] | None = None) -> Rows:
@@ -58,8 +59,12 @@ def rows_of(live: Live, answers: Callable[[int], Any] | None = None) -> Rows:
     task, worker, label = (x.astype(np.int32) for x in live.session.model.chains.rows()[:3])
     said = answers(live.last) if answers is not None and not live.config.sure else None
     names = tuple(each.name for each in live.crowd.workers)
-    checked = tuple(sorted(live.checks.done))
-    return Rows(live.config, len(live.crowd.tasks), task, worker, label, dict(live.gold), said, names, checked)
+    gold: dict[Any, Any] = dict(live.gold)
+    checked: tuple[Any, ...] = tuple(sorted(live.checks.done))
+    if not live.config.sure:
+        tasks = live.crowd.tasks
+        gold, checked = {tasks[t]: answer for t, answer in gold.items()}, tuple(tasks[t] for t in checked)
+    return Rows(live.config, len(live.crowd.tasks), task, worker, label, gold, said, names, checked)
 
 
 def fit_arrays(rows: Rows, *, flags: bool = True) -> Arrays:
@@ -67,11 +72,24 @@ def fit_arrays(rows: Rows, *, flags: bool = True) -> Arrays:
     `flags`: whom to talk to as well, which takes ten times as long in a large project."""
     if rows.config.sure:
         return _classes(rows, flags)
-    votes = votes_of(rows.config, rows.answers or [])
-    result = made(rows.config.method or default_method(votes)).fit(votes)
-    tasks = {row.pop("task"): _plain(row) for row in result.to_table().to_dicts()}
-    seen = flagged(votes, result, rows.names) if flags else {}
-    return {"json": text({"tasks": tasks} | seen)}
+    answers = rows.answers or []
+    votes = votes_of(rows.config, answers)
+    shown = {row[0]: row[3] for row in answers}
+    gold, unused = usable(rows.config.kind, rows.gold, rows.checked, shown)
+    result = fit_calibrated(votes, rows.config.method, gold, set(rows.checked))
+    level, stated = statement(votes, result, (), plan=True, unused=unused)
+    table = [_plain(row) for row in result.to_table().to_dicts()]
+    if isinstance(level, Trust):
+        judged = by_task(result, level)
+        for row, sure, ships in zip(table, judged.confidence, judged.ships, strict=True):
+            row |= {"can_ship": ships[0]} if judged.single else {"sure": sure, "can_ship": ships}
+        stated["confidence"] = dict(zip(result.tasks.to_list(), _finite(task_confidence(result)), strict=True))
+    more = flagged(votes, result, rows.names) if flags else {}
+    return {"json": text({"tasks": {row.pop("task"): row for row in table}} | stated | more)}
+
+
+def _finite(values: npt.NDArray[np.float64]) -> list[float | None]:
+    return [float(value) if np.isfinite(value) else None for value in values]
 
 
 def _plain(row: dict[str, Any]) -> dict[str, Any]:
@@ -97,7 +115,9 @@ def _classes(rows: Rows, flags: bool) -> Arrays:
     result = fit_calibrated(votes, rows.config.method, gold, set(rows.checked))
     tasks = votes.tasks.to_numpy()
     out[tasks] = result.posterior
-    ships[tasks], stated = statement(votes, result, rows.names, plan=flags or len(rows.task) <= PLANNED)
+    level, stated = statement(votes, result, rows.names, plan=flags or len(rows.task) <= PLANNED)
+    assert isinstance(level, Trust)
+    ships[tasks] = level.ships
     more = {"agreement": _agreement(rows, k), "skill": _skills(result), "given": sorted(gold or {})} | stated
     more |= _flags(votes, result, rows) if flags else {}
     return {"posterior": out, "ships": ships, "json": text(more)}

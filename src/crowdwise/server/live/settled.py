@@ -5,7 +5,7 @@ from __future__ import annotations
 import io
 import json
 import logging
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from typing import Any
 
 import numpy as np
@@ -61,6 +61,13 @@ def stated_of(beside: dict[str, Any]) -> Stated | None:
     if level.get("right") is None:
         return None
     return Stated(level["right"], level["low"], level["high"], level["checked"] > 0)
+
+
+def confidence_of(beside: dict[str, Any], tasks: Sequence[str]) -> npt.NDArray[np.float64]:
+    """How sure a fit is of each of these tasks where checked tasks measured it, else NaN; of kinds without an online
+    model."""
+    known = beside.get("confidence", {})
+    return np.array([known.get(task) for task in tasks], dtype=np.float64)
 
 
 def side(settled: Any) -> dict[str, Any]:

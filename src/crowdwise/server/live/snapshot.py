@@ -30,7 +30,7 @@ from .crowd import Crowd
 from .leases import Leases
 from .state import Live
 
-FORMAT, NAME = 4, "state.npz"
+FORMAT, NAME = 5, "state.npz"
 # Bytes that are hashed at once, and the longest line of the head.
 PART, LINE = 1 << 20, 4_096
 Arrays = dict[str, npt.NDArray[Any]]
@@ -76,7 +76,7 @@ def take(live: Live) -> Arrays:
         "undoable": undoable and [*undoable[:2], None if undoable[2] is None else undoable[2].tolist(), undoable[3]],
     }
     out: Arrays = {f"model_{name}": array for name, array in session.model.snapshot().items()}
-    out |= {"believed": board.believed.copy(), "reason": board.reason.copy()}
+    out |= {"believed": board.believed.copy(), "reason": board.reason.copy(), "fitted": board.fitted.copy()}
     out |= {f"settled_{name}": array for name, array in (live.settled or {}).items()}
     return out | {"plain": np.frombuffer(json.dumps(plain).encode(), dtype=np.uint8)}
 
@@ -170,6 +170,7 @@ def _restore_session(session: Session, live: Live, plain: dict[str, Any], arrays
     board.temperature, board.empty = plain["temperature"], set(plain["empty"])
     board.calibration = None if plain["calibration"] is None else GoldCalibration(**plain["calibration"])
     board.doubt = None if plain["doubt"] is None else Doubt(**plain["doubt"])
+    board.fitted = arrays["fitted"].copy()
     n_tasks, right, spread = plain["progress"]
     board.progress = Progress(n_tasks, right, spread, doubt=board.doubt)
     for each in plain["flips"]:

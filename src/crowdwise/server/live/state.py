@@ -20,7 +20,7 @@ from ..store.log import Event
 from .checks import CHECK, CHOSEN, Checks
 from .crowd import Crowd, Worker
 from .leases import Leases
-from .settled import side, stated_of
+from .settled import confidence_of, side, stated_of
 
 F8 = npt.NDArray[np.float64]
 # What a fit believed when the event was written; found in the database, or worked out again.
@@ -224,9 +224,9 @@ class Live:
         if settled is None:
             raise ValueError("what was settled must be given")
         self.settled, self.based = settled(event), event.payload["of"]
-        if not self.config.sure:
-            return []
         beside = side(self.settled)
+        if not self.config.sure:
+            return self.session.measure(confidence_of(beside, self.crowd.tasks), stated_of(beside))
         return self.session.rebase(
             self.settled["posterior"], sorted(self.touched), given=beside.get("given", ()), stated=stated_of(beside)
         )

@@ -1,4 +1,4 @@
-"""What a whole fit states: how far the labels can be trusted, and what the others need.
+"""What a whole fit states: how far the answers can be trusted, and what the others need.
 
 The same functions make the statement of the terminal, the report and `crowdwise next`, so all pages agree.
 """
@@ -9,44 +9,55 @@ from collections.abc import Collection, Mapping, Sequence
 from dataclasses import replace
 from typing import Any
 
-import numpy as np
-import numpy.typing as npt
-
 from ...active.plan import plan_classes
-from ...aggregate.registry import card, default_method
-from ...aggregate.registry import method as made
+from ...aggregate.fitting import calibrated_on, fit
 from ...core.result import Result
+from ...core.votes import Votes
 from ...kinds.classes.annotations import Annotations
-from ...scoring.calibrate import calibrate
 from ...scoring.needs import needs
+from ...scoring.outlook import Statement, outlook
+from ...scoring.outlook import statement as of_kind
 from ...scoring.sentences import err_together
-from ...scoring.trust import trust
+from ...scoring.trust import TO_CHECK, Trust
 
 
-def fit_calibrated(votes: Annotations, method: str, gold: Mapping[Any, Any] | None, drawn: Collection[Any]) -> Result:
+def fit_calibrated(votes: Votes[Any], method: str, gold: Mapping[Any, Any] | None, drawn: Collection[Any]) -> Result:
     """The fit of a project's method (empty: the default). All gold teaches it; gold of the tasks `drawn` at random
     calibrates its confidence. Gold that was chosen otherwise would say something of the tasks that were chosen."""
-    result: Result = made(method or default_method(votes, gold)).fit(votes, gold=gold, calibrate=False)
-    sample = {task: answer for task, answer in (gold or {}).items() if task in drawn}
-    if not sample or "gold" in card(result.method).needs:
-        return result
-    return calibrate(result, votes, sample)
+    name = method or None
+    sample = {task: answer for task, answer in (gold or {}).items() if task in drawn} or None
+    if not votes.kind.can("calibrate"):  # what gold measures of these, the fit itself does (see gold.usable)
+        return fit(votes, name, gold or None, sampling=None if sample is None else "random")
+    result = fit(votes, name, gold or None, calibrate=False)
+    return result if sample is None else calibrated_on(result, votes, sample, "random")
 
 
 def statement(
-    votes: Annotations, result: Result, names: Sequence[str], *, plan: bool
-) -> tuple[npt.NDArray[np.bool_], dict[str, Any]]:
-    """Which labels can ship, and the statement in JSON: `trust` with its sentence, `need`, and with `plan` the forecast
-    of more votes. `names` are those of the workers, whose numbers the votes have."""
-    level = trust(result)
+    votes: Votes[Any], result: Result, names: Sequence[str], *, plan: bool, unused: Sequence[str] = ()
+) -> tuple[Statement | None, dict[str, Any]]:
+    """The statement, and in JSON: `trust` with its sentence and what else is to be noted, `need`, `advice`.
+
+    `names` are those of the workers, where the votes have their numbers; `plan` asks for the forecast of more votes,
+    and `unused` says what of the gold is not used.
+    """
+    level = of_kind(result)
     copying = [[names[int(code)] for code in group] for group in result.extra.get("copying") or []]
-    notes = err_together(replace(result, extra={**result.extra, "copying": copying}))
-    stated = {"tasks": level.n_tasks, "sentence": level.sentence(), "notes": notes, "to_check": level.n_to_check}
-    told: dict[str, Any] = {"trust": level.to_dict() | stated}
+    notes = [*unused, *err_together(replace(result, extra={**result.extra, "copying": copying}))]
+    known = {} if level is None else level.to_dict()
+    if isinstance(level, Trust):
+        known |= {"of": level.n_decisions, "words": level.words}
+    else:
+        known["ship"] = None
+        notes.append(f"{result.kind.people} are not right or wrong one by one, so no share of them can ship")
+    known |= {"sentence": outlook(result), "notes": notes, "tasks": result.n_tasks}
+    told: dict[str, Any] = {"trust": known | {"to_check": min(TO_CHECK, result.n_tasks)}}
+    if not isinstance(votes, Annotations):
+        line = f"of {votes.kind.people} it is not forecast what more answers or an expert would bring"
+        return level, told | {"need": None, "advice": [line]}
     if plan:
         advice = plan_classes(votes, result=result)
         need, told["advice"] = advice.need, advice.sentences()
     else:
         need = needs(votes, result)
     told["need"] = {"vote": need.n_vote, "expert": need.n_expert}
-    return level.ships, told
+    return level, told

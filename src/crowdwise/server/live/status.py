@@ -9,6 +9,7 @@ import numpy as np
 
 from ...active.stopping import IN_WORDS, REASONS
 from .checks import CHOSEN, RANDOM
+from .gold import use_of
 from .settled import side
 from .state import Live
 
@@ -18,7 +19,8 @@ def status(live: Live, now: float) -> dict[str, Any]:
     board, session = live.session.board, live.session
     by = np.bincount(board.reason[: len(live.crowd.tasks)], minlength=len(REASONS))
     mean, low, high = board.progress.accuracy
-    sure = live.config.sure and bool(live.crowd.tasks)
+    sure = bool(live.crowd.tasks) and (live.config.sure or board.doubt is not None)
+    unmeasured = use_of(live.config.kind).unmeasured
     known = side(live.settled)
     return {
         "project": {"kind": live.config.kind, "question": live.config.question, "paused": live.config.paused},
@@ -27,7 +29,7 @@ def status(live: Live, now: float) -> dict[str, Any]:
         "in_hand": len(live.leases.held),
         "workers": {"all": len(live.crowd.workers), "paused": sum(bool(w.paused) for w in live.crowd.workers)},
         "expected_accuracy": {"mean": mean, "low": low, "high": high} if sure else None,
-        "target": live.config.target if live.config.sure else None,
+        "target": live.config.target if live.config.stops_sure else None,
         "cap": live.config.cap,
         "cost": {"spent": session.spent, "in_hand": max(session.in_hand, 0.0), "budget": live.config.budget}
         | forecast(live),
@@ -35,7 +37,8 @@ def status(live: Live, now: float) -> dict[str, Any]:
         "trust": known.get("trust"),
         "need": known.get("need"),
         "advice": known.get("advice"),
-        "checks": live.checks.progress if live.config.sure else None,
+        "checks": None if unmeasured else live.checks.progress,
+        "unmeasured": unmeasured or None,
         "agreement": known.get("agreement"),
         "groups": known.get("groups", []),
         "settled": {"event": live.based, "answers": live.refit_n if live.based else 0},
@@ -74,8 +77,8 @@ def speed(live: Live, now: float) -> dict[str, Any]:
 
 
 # ---------------------------------------------------------------- tables
-def task_row(live: Live, code: int) -> dict[str, Any]:
-    """What is believed of a task: live and settled."""
+def task_row(live: Live, code: int, beside: Mapping[str, Any] | None = None) -> dict[str, Any]:
+    """What is believed of a task: live and settled; `beside` is what the last fit says beside its posterior."""
     board, config = live.session.board, live.config
     reason = REASONS[board.reason[code]]
     row: dict[str, Any] = {
@@ -98,7 +101,8 @@ def task_row(live: Live, code: int) -> dict[str, Any]:
                 can_ship = None if ships is None else bool(ships[code])
                 row["settled"] = _believed(config.classes, p) | {"can_ship": can_ship}
     else:
-        row["settled"] = side(live.settled).get("tasks", {}).get(live.crowd.tasks[code])
+        beside = side(live.settled) if beside is None else beside
+        row["settled"] = beside.get("tasks", {}).get(live.crowd.tasks[code])
     return row
 
 
@@ -124,7 +128,8 @@ def tasks_page(live: Live, state: str | None, order: str, after: int, limit: int
         codes = np.flatnonzero(keep)
     part = codes[after : after + limit].tolist()
     more = after + limit if after + limit < len(codes) else None
-    return {"tasks": [task_row(live, code) for code in part], "total": len(codes), "next": more}
+    beside = side(live.settled)
+    return {"tasks": [task_row(live, code, beside) for code in part], "total": len(codes), "next": more}
 
 
 def worker_rows(live: Live, now: float) -> list[dict[str, Any]]:

@@ -30,6 +30,7 @@ def counts(status: Mapping[str, Any]) -> dict[str, Any]:
         "labels": status["answers"]["counted"], "surplus": status["answers"]["surplus"],
         "skips": status["answers"]["skips"], "in_hand": status["in_hand"],
         "trust": stated(status["trust"]), "more": need.get("vote", 0), "expert": need.get("expert", 0),
+        "forecasts": status["need"] is not None, "unmeasured": status["unmeasured"],
         "notes": notes(status), "checks": status["checks"], "fitted": status["settled"]["answers"], "first": FIRST,
         "spent": money(cost["spent"]), "budget": money(cost["budget"]), "limit": cost["budget"],
         "forecast": money(cost["cost_to_come"]), "to_come": to_come,
