@@ -7,10 +7,10 @@ from benchmarks.live.attack import damage, poison, sessions, storage
 
 
 def test_sessions_get_the_bytes_of_the_plain_protocol():
-    found = sessions.measure(well_formed=40, malformed=20, behind=10, later=15, seed=1)
+    found = sessions.measure(well_formed=40, malformed=20, behind=10, later=15, last=10, seed=1)
     assert found["requests"] > 100
     assert not found["different"] + found["miscounted"] + found["smuggled"] + found["malformed_different"], found
-    assert not found["behind_wrong"] + found["later_wrong"], found
+    assert not found["behind_wrong"] + found["later_wrong"] + found["last_wrong"], found
     assert set(found["health"]) == {200}
 
 

@@ -233,7 +233,9 @@ def test_a_stream_ends_when_its_token_is_revoked(make, database):
         with Project(p.path) as elsewhere:
             elsewhere.desk.do(lambda s: auth.revoke(s, token=reader[0]))
         (wire, file), (going, lines) = streams
-        assert b"event: label" not in file.read()  # it ends
+        for line in file:  # to its end
+            assert b"alive" not in line
+            assert b"event: label" not in line
         assert p.label(0, p.next(0)[0]).status_code == 201
         while b"event: label" not in lines.readline():
             pass

@@ -2,10 +2,11 @@
 
 Well-formed sessions are pipelines of requests, many of them answered before their bodies arrive, sent in random parts:
 both must send the same bytes, one response to each request, and no request inside a body may be carried out. Malformed
-sessions are single requests with random damage: both must send the same statuses. In two more kinds of sessions the
+sessions are single requests with random damage: both must send the same statuses. In three more kinds of sessions the
 expected statuses are known, and uvicorn's own protocol is not the reference, since it answers one request twice or
-loses responses there: bodies that are damaged or never end behind an early response, and damaged bodies behind
-pipelined requests that are still being answered.
+loses responses there: bodies that are damaged or never end behind an early response, damaged bodies behind pipelined
+requests that are still being answered, and whole bodies that are written behind an early response that is the last
+one of its connection.
 """
 
 from __future__ import annotations
@@ -130,11 +131,11 @@ def damaged(data, dice):
     return bytes(out)
 
 
-def measure(well_formed=3_000, malformed=1_500, behind=300, later=300, seed=0):
+def measure(well_formed=3_000, malformed=1_500, behind=300, later=300, last=300, seed=0):
     """How many sessions of each kind there were, and how many of them are not as they must be."""
     dice = random.Random(seed)
     names = ("sessions", "requests", "different", "miscounted", "malformed", "malformed_different", "order", "twice",
-             "behind", "behind_wrong", "later", "later_wrong", "smuggled")  # fmt: skip
+             "behind", "behind_wrong", "later", "later_wrong", "last", "last_wrong", "smuggled")  # fmt: skip
     found = {**dict.fromkeys(names, 0), "examples": []}
     with folder() as path:
         own, victim = project_in(path, workers=2)
@@ -155,6 +156,8 @@ def measure(well_formed=3_000, malformed=1_500, behind=300, later=300, seed=0):
                         _behind(found, dice, victim, strict)
                     for _ in range(later):
                         _later(found, dice, known, victim, strict)
+                    for _ in range(last):
+                        _last(found, dice, victim, ours)
                     # Damage may open a body by chance, so that leases of malformed sessions say nothing.
                     worker = project.desk.live.crowd.worker_code["w1"]
                     found["smuggled"] = sum(who == worker for _, who in project.desk.live.leases.held)
@@ -207,6 +210,32 @@ def _later(found, dice, known, victim, port):
     if got[: len(before)] != before or len(got) > len(before) + 1:
         found["later_wrong"] += 1
         found["examples"].append(repr((data[-80:], before, got)))
+
+
+def _last(found, dice, victim, port):
+    """An early response that ends its connection reaches a client that writes all of its body before it reads."""
+    inner = message("GET", "/projects/main/next?n=5", victim)
+    n = int(10 ** dice.uniform(3, 6.5))
+    chunk, old = dice.choice(((0, False), (0, True), (4_000, False)))
+    path, status = ("/none", 404) if chunk or n <= 60_000 else ("/projects/main/labels", 413)
+    data = message("POST", path, "", (inner * (n // len(inner) + 1))[:n], chunk, "Connection: close\r\n" * (not old))
+    if old:
+        data = data.replace(b"HTTP/1.1", b"HTTP/1.0", 1)
+    end = data.index(b"\r\n\r\n") + 4
+    with connected(port) as wire:
+        out = b""
+        try:
+            wire.sendall(data[:end])
+            time.sleep(dice.choice((0.0, 0.01)))  # the response may have been written by then
+            wire.sendall(data[end:] + inner)
+            while part := wire.recv(1 << 16):
+                out += part
+        except ConnectionError:
+            pass
+    found["last"] += 1
+    if statuses(out) != [status]:
+        found["last_wrong"] += 1
+        found["examples"].append(repr((data[:end], n, statuses(out))))
 
 
 def _session(found, dice, known, ours, plain):
