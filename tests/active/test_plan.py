@@ -200,6 +200,21 @@ def test_the_command(crowdwise_cli, tmp_path):
     assert "there is no column task" in err
 
 
+def test_the_sentence_states_one_forecast():
+    """Votes, tasks and the rise of right labels are sums over one table; the level after is the level before and it."""
+    made = plan(planted(n=80, m=12, k=3, labels=3, seed=1)[0], budget=15)
+    assert made.n_votes == made.tasks["votes"].sum() > 0
+    assert made.n_vote == (made.tasks["votes"] > 0).sum()
+    assert made.rise == pytest.approx(made.tasks["gain"].sum() / 80)
+    assert made.rise > 0.002
+    for now in (0.8, 1.0):
+        first = made.since(now).sentences()[0]
+        begin = f"{made.n_votes} more votes on {made.n_vote} tasks for {made.cost:g}: the forecast is a rise "
+        then = min(now + made.rise, 1.0)
+        level = f"from about {now:.1%} to about {then:.1%}" if then > now else "by less than 0.1 percentage points"
+        assert first.startswith(begin + level)
+
+
 @pytest.mark.parametrize(
     ("options", "said"),
     [
