@@ -34,6 +34,8 @@ KINDS = ("sd 0", "sd 1", "sd 2", "guessers")
 WORKERS, SEEDS = 60, 20
 METHOD = "hierarchical"
 COMMAND, SECTION = "python -m benchmarks.workers.false_alarms", "false-alarms"
+# "unknown" and "coachable" accuse nobody and are not looked for here.
+ACCUSING = tuple(name for name in NAMES if name not in ("unknown", "coachable"))
 # The flags that `study` raises; the others are asked for by name.
 STUDIED = ("constant", "random", "adversarial", "colluding", "copying", "drift")
 
@@ -98,7 +100,7 @@ def main() -> None:
     tables = page(found, total)
     print(tables)
     if options.seeds >= SEEDS:
-        flags = {name: total.by_name[name] for name in NAMES if name != "unknown"}
+        flags = {name: total.by_name[name] for name in ACCUSING}
         made = {"command": COMMAND, "honest": total.honest, "flagged": flags}
         RATES.write_text(json.dumps(made, indent=2) + "\n", encoding="utf-8")
         words = (__doc__ or "").partition("\n\n")[2].partition("\n\nPrints")[0].replace("\n\n", "\n\n```\n") + "\n```"
@@ -116,7 +118,7 @@ def page(found: dict[tuple[int, str], Found], total: Found) -> str:
     cells = {at: f"{one.any_flag} of {one.honest:,}" for at, one in found.items()}
     rows = [[f"K = {k}", *(cells[k, kind] for kind in KINDS)] for k in CLASSES]
     flags = [[name, f"{total.by_name[name]} of {total.honest:,}", f"{total.by_name[name] / total.honest:.3%}"]
-             for name in NAMES if name != "unknown"]  # fmt: skip
+             for name in ACCUSING]  # fmt: skip
     both = f"{total.any_flag} of {total.honest:,}", f"{total.any_flag / total.honest:.3%}"
     flags.append(["any that `study` raises", *both])
     return f"{table(['honest workers flagged', *KINDS], rows)}\n\n{table(['flag', 'honest workers', 'share'], flags)}"
