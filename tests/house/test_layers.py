@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-
 import pytest
 from benchmarks.house import EVERYBODYS, FACES, RANK, SRC, graph, imports, modules, name_of, room
 
