@@ -21,6 +21,7 @@ from uvicorn.protocols.http.httptools_impl import HttpToolsProtocol
 
 from crowdwise.server.api.app import make_app
 from crowdwise.server.api.connection import Limits, is_host
+from crowdwise.server.api.guard import BODY as LONGEST
 from crowdwise.server.project import Project
 
 from ..wired import wired
@@ -217,7 +218,7 @@ def _last(found, dice, victim, port):
     inner = message("GET", "/projects/main/next?n=5", victim)
     n = int(10 ** dice.uniform(3, 6.5))
     chunk, old = dice.choice(((0, False), (0, True), (4_000, False)))
-    path, status = ("/none", 404) if chunk or n <= 60_000 else ("/projects/main/labels", 413)
+    path, status = ("/none", 404) if chunk or n <= LONGEST else ("/projects/main/labels", 413)
     data = message("POST", path, "", (inner * (n // len(inner) + 1))[:n], chunk, "Connection: close\r\n" * (not old))
     if old:
         data = data.replace(b"HTTP/1.1", b"HTTP/1.0", 1)

@@ -10,6 +10,8 @@ import threading
 import time
 import uuid
 
+from crowdwise.server.acts.annotate import HANDS
+
 from ..kills import held
 from ..postgres import BIN, Postgres
 from .served import Client, folder, health, project_in, served
@@ -61,7 +63,7 @@ def full_disk(seconds=20.0, room=2_000_000, workers=4, refusals=50):
     """The server's files may grow by so many bytes, then every write fails, as on a full disk; then there is room
     again, and answers that were refused are sent once more. `refusals` of /next end the first part."""
     counts = {name: collections.Counter() for name in ("next", "answers", "again")}
-    receipts, refused = {}, {}
+    receipts, refused, n = {}, {}, 10
     with folder() as path:
         tokens = project_in(path, workers=workers)
         largest = max(os.path.getsize(file) for file in path.rglob("*") if file.is_file())
@@ -71,9 +73,10 @@ def full_disk(seconds=20.0, room=2_000_000, workers=4, refusals=50):
             while time.monotonic() < until and counts["next"][503] < refusals:
                 hands = []  # all take tasks before anybody answers: some hold tasks when the disk is full
                 for client in clients:
-                    status, got = client.call("GET", "/next?n=10")
+                    status, got = client.call("GET", f"/next?n={n}")
                     counts["next"][status] += 1
                     hands += [(client, task["id"]) for task in got.get("tasks", ())]
+                n = min(n + 1, HANDS)  # more than a client has in hand: /next writes in every round
                 for client, task in hands:
                     key = uuid.uuid4().hex
                     _send(client, key, {"task": task, "answer": "a"}, counts["answers"], receipts, refused)

@@ -9,24 +9,20 @@ from __future__ import annotations
 
 import asyncio
 import ipaddress
-import math
 import re
 from dataclasses import dataclass
 from typing import Any
 
-from uvicorn.protocols.http.httptools_impl import STATUS_LINE, HttpToolsProtocol, RequestResponseCycle
+from uvicorn.protocols.http.httptools_impl import STATUS_LINE, RequestResponseCycle
 
 from ..problems import Problem
 from ..words import dumps
+from .ending import BODY, GRACE, HEAD, IDLE, Ending
 
 # Bytes that are parsed at once: a head is refused at most two such slices behind its limit.
 SLICE = 4_096
 # Requests that one connection may send ahead of their responses.
 PIPELINED = 100
-# Seconds in which the last bytes of a closed connection are usually sent. For so long, and for so many bytes, what a
-# client still sends is read after its last response; the rest of a body is read until the deadline of the body.
-GRACE, DISCARDED = 1.0, 1 << 20
-IDLE, HEAD, BODY = "idle", "head", "body"
 # The value of a Host header (RFC 9110 §7.2): a name or an IPv4 address, or an IPv6 address in brackets; a port.
 HOST = re.compile(rb"(?:[\w.~!$&'()*+,;=%-]*|\[([0-9A-Fa-f:.]+)\])(?::(\d{0,5}))?", re.ASCII)
 
@@ -43,22 +39,15 @@ class Limits:
     connections: int = 800
 
 
-class Connection(HttpToolsProtocol):
+class Connection(Ending):
     """uvicorn's protocol with limits."""
 
     def __init__(self, limits: Limits, **given: Any) -> None:
-        super().__init__(**given)
+        super().__init__(limits.body_seconds, **given)
         self.limits = limits
-        self.phase, self.since = IDLE, 0.0  # what of a request is being received, and since when
         self._requests = 0
         self._bytes = 0  # of the head, or of what is not content within a body (trailers), in whole slices
         self._content = False  # whether the last slice had a part of the body
-        self._ended = False  # nothing more is read
-        self._deadline: asyncio.TimerHandle | None = None
-        self._deadline_of: tuple[str, int] | None = None
-        self._unread: asyncio.TimerHandle | None = None  # set while the client does not read its responses
-        self._closing: asyncio.TimerHandle | None = None  # set when the connection ends but is not yet gone
-        self._discarded, self._discardable = 0, float(DISCARDED)  # bytes read behind the last request; at most
         self._running: RequestResponseCycle | None = None  # the request that the application handles
         self._reason = ""  # why a head that the parser accepts is refused
 
@@ -66,8 +55,6 @@ class Connection(HttpToolsProtocol):
     def connection_made(self, transport: asyncio.Transport) -> None:  # type: ignore[override]
         """Accept a connection. Above the limit, the one that has waited longest for its client is closed."""
         super().connection_made(transport)
-        self._cycle_transport: Any = CycleTransport(self)
-        self.since = self.loop.time()
         # In a loop: a refused connection counts until it is gone, and its place must not be given to one that stays.
         while len(self.connections) > self.limits.connections:
             if not self._make_room():
@@ -113,57 +100,6 @@ class Connection(HttpToolsProtocol):
             return 0
         return 2 if self.phase == IDLE and self.cycle is not None else 1
 
-    def connection_lost(self, exc: Exception | None) -> None:
-        """Release the timers of a connection that is gone."""
-        self._disarm()
-        if self._closing is not None:
-            self._closing.cancel()
-        self.resume_writing()
-        self._unset_keepalive_if_required()
-        super().connection_lost(exc)
-
-    def _close(self) -> None:
-        """Close the connection when everything that was written has been sent."""
-        self.transport.close()
-        self._limit_closing()
-
-    def _limit_closing(self) -> None:
-        """End a closed connection after a while: a client that never reads the last bytes would keep it open."""
-        if self.transport.is_closing():
-            if self._closing is not None:
-                self._closing.cancel()
-            self.since = self.loop.time()
-            self._closing = self.loop.call_later(self.limits.body_seconds, self.transport.abort)
-
-    def finish(self, seconds: float = GRACE, most: float = DISCARDED) -> None:
-        """Close the connection after its last response, to a client that may still be sending.
-
-        What it sends is read and discarded for a moment, without being parsed: where a connection is closed with unread
-        input, the system resets it, and the client may lose the response (RFC 9112 §9.6).
-        """
-        if self._closing is not None or self.transport.is_closing():
-            return
-        self._stop()
-        self._discardable = most
-        self.since = self.loop.time()
-        self.flow.resume_reading()
-        self.transport.write_eof()
-        self._closing = self.loop.call_later(seconds, self._close)
-
-    def finish_cycle(self) -> None:
-        """Close the connection after a response that uvicorn has written, maybe before the body of its request has
-        arrived. Many clients read no response before they have sent all of the body."""
-        if self.phase == BODY:
-            left = self.since + self.limits.body_seconds - self.loop.time()
-            self.finish(max(GRACE, left), math.inf)
-        else:
-            self.finish()
-
-    def timeout_keep_alive_handler(self) -> None:
-        """Close a connection that was idle between two requests for too long."""
-        super().timeout_keep_alive_handler()
-        self._limit_closing()
-
     def data_received(self, data: bytes) -> None:
         """Parse bytes of requests; what is too long is refused before more of it is kept."""
         if self._ended:
@@ -182,16 +118,6 @@ class Connection(HttpToolsProtocol):
                 self._stop()
                 self._close()
         self._set_deadline()
-
-    def _discard(self, n: int) -> None:
-        """Count bytes behind the last request. Where they are too many, read no more until its response is sent, and
-        close after it."""
-        self._discarded += n
-        if self._discarded > self._discardable:
-            if self._closing is None:
-                self.flow.pause_reading()
-            else:
-                self._close()
 
     # ---------------------------------------------------------------- what the parser reports
     def on_message_begin(self) -> None:
@@ -213,7 +139,6 @@ class Connection(HttpToolsProtocol):
             self._reason = "the request must have one valid Host header"
             raise ValueError(self._reason)  # the parser stops and calls `send_400_response`
         super().on_headers_complete()
-        self.cycle.transport = self._cycle_transport
         self.phase, self.since = BODY, self.loop.time()
 
     def on_body(self, body: bytes) -> None:
@@ -225,15 +150,6 @@ class Connection(HttpToolsProtocol):
         """End a request."""
         self.phase, self.since = IDLE, self.loop.time()
         super().on_message_complete()
-
-    def on_response_complete(self) -> None:
-        """Go on to the next request when a response is complete, unless it was the last one."""
-        if self._closing is not None:
-            return
-        if self.phase == IDLE:
-            self.since = self.loop.time()
-        self._limit_closing()
-        super().on_response_complete()
 
     def _start_asgi_task(self, cycle: RequestResponseCycle, app: Any) -> None:
         self._running = cycle
@@ -267,11 +183,6 @@ class Connection(HttpToolsProtocol):
             self._deadline_of = (phase, self._requests)
             self._deadline = self.loop.call_later(seconds, self._late, phase, seconds)
 
-    def _disarm(self) -> None:
-        if self._deadline is not None:
-            self._deadline.cancel()
-        self._deadline = self._deadline_of = None
-
     def _late(self, phase: str, seconds: float) -> None:
         self._deadline = self._deadline_of = None
         if self.transport.is_closing():
@@ -284,26 +195,7 @@ class Connection(HttpToolsProtocol):
         else:
             self._refuse(Problem(408, f"the {phase} of a request must arrive within {seconds:g} seconds"))
 
-    def pause_writing(self) -> None:
-        """Stop writing: the client does not read its responses."""
-        super().pause_writing()
-        if self._unread is None:
-            self.since = self.loop.time()
-            self._unread = self.loop.call_later(self.limits.body_seconds, self.transport.abort)
-
-    def resume_writing(self) -> None:
-        """Go on writing: the client reads again."""
-        super().resume_writing()
-        if self._unread is not None:
-            self._unread.cancel()
-            self._unread = None
-
     # ---------------------------------------------------------------- refusals
-    def _stop(self) -> None:
-        """Read nothing more."""
-        self._ended = True
-        self._disarm()
-
     def _refuse(self, problem: Problem) -> None:
         """Answer what cannot be accepted and close. Every request gets one response: those before the refused one are
         answered first, and a request that has been answered already is not answered again."""
@@ -340,15 +232,6 @@ class Connection(HttpToolsProtocol):
         if "retry_after" in problem.more:
             headers.append((b"retry-after", b"%d" % problem.more["retry_after"]))
         return STATUS_LINE[problem.status] + b"".join(b"%b: %b\r\n" % pair for pair in headers) + b"\r\n" + body
-
-
-class CycleTransport:
-    """What uvicorn's cycle of a request and response calls of the transport; it closes as `finish_cycle` does."""
-
-    def __init__(self, connection: Connection) -> None:
-        self.close = connection.finish_cycle
-        self.write = connection.transport.write
-        self.is_closing = connection.transport.is_closing
 
 
 def is_host(value: bytes) -> bool:
