@@ -263,7 +263,7 @@ def test_nothing_of_the_batch_that_revokes_a_token_goes_to_it(make):
         await asyncio.to_thread(p.project.desk.do, both)
         return [line async for line in lines]
 
-    assert asyncio.run(watched()) == []
+    assert asyncio.run(asyncio.wait_for(watched(), 30)) == []
 
 
 @pytest.mark.parametrize("lines", [40, UNREAD + 40])
