@@ -23,10 +23,10 @@ from pathlib import Path
 import numpy as np
 
 import crowdwise as cw
-from crowdwise.aggregate import registry
 from crowdwise.cli import main as command
 from crowdwise.core import kind as kinds
-from crowdwise.workers.study import study
+from crowdwise.core import method_registry as registry
+from crowdwise.kinds.classes.workers.study import study
 
 Rng = np.random.Generator
 SHAPES, COMMAND_EVERY = 200, 4

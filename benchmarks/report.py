@@ -17,8 +17,8 @@ from pathlib import Path
 
 import crowdwise as cw
 from crowdwise import report
-from crowdwise.aggregate.registry import DEFAULT
 from crowdwise.core.errors import CrowdwiseError
+from crowdwise.core.method_registry import DEFAULT
 
 CROWDS = ("web", "trec", "simulated")
 

@@ -9,18 +9,18 @@ import numpy as np
 import polars as pl
 
 from crowdwise import registry
-from crowdwise.aggregate.method import Method
 from crowdwise.core.answers import Answers, Coder
+from crowdwise.core.describe import common
 from crowdwise.core.estimate import Estimate, WorkerPicture
 from crowdwise.core.kind import Kind
+from crowdwise.core.method import Method
 from crowdwise.core.result import Result, versions
 from crowdwise.core.truth import truth_table
 from crowdwise.core.vocabulary import lookup
 from crowdwise.core.votes import frozen
-from crowdwise.kinds.describe import common
-from crowdwise.scoring.scored import Scored, Table
-from crowdwise.workers.coefficient import Coefficient
-from crowdwise.workers.flags import Flag
+from crowdwise.evaluation.scores import Scored, Table
+from crowdwise.kinds.hooks import CommonHooks
+from crowdwise.workers.flags import Coefficient, Flag
 from crowdwise.workers.studied import Studied
 
 
@@ -172,30 +172,45 @@ def study(votes, result, *, gold=None):
     return AngleStudy(votes=votes, result=result, quality=result.worker_table(), agreement=[close], flags=flags)
 
 
-KIND = (
-    Kind(
-        name="angles",
-        people="directions",
-        columns={"angle": "angle direction"},
-        coder=AngleCoder,
-        default="mean_direction",
-        answers_word="directions",
-        told_by=lambda header: {"angle": "angle"} if "angle" in header else None,
-        dtypes=(pl.Float64(), pl.Int64()),
-        doors={
-            "describe": common,
-            "estimate": Directions,
-            "picture": Steadiness,
-            "evaluate": evaluate,
-            "study": study,
-            "sentences": lambda votes, result: [result.estimate.summary()],
-            "worker_rows": lambda result: (["worker", "off"], [[str(w), f"{o:.1f}"] for w, o in
-                                           zip(result.workers, result.picture.off, strict=True)]),
-            "show": lambda result: (result.estimate.summary(), [Table("Tasks", ["task"], [])]),
-            "inspect": lambda facts, limit: ([["directions", str(facts["annotations"])]], [], []),
-        },
-    )
-)  # fmt: skip
+class AngleHooks(CommonHooks):
+    display_name = "directions"
+
+    def estimate_types(self):
+        return Directions, Steadiness
+
+    def describe(self, votes):
+        return common(votes)
+
+    def evaluate(self, result, truth, **options):
+        return self.call(evaluate, result, truth, **options)
+
+    def study(self, votes, result, **options):
+        return self.call(study, votes, result, **options)
+
+    def sentences(self, votes, result):
+        return [result.estimate.summary()]
+
+    def worker_rows(self, result, limit=5):
+        off = result.picture.off
+        return ["worker", "off"], [[str(w), f"{o:.1f}"] for w, o in zip(result.workers, off, strict=True)]
+
+    def show(self, result):
+        return result.estimate.summary(), [Table("Tasks", ["task"], [])]
+
+    def inspect(self, facts, limit):
+        return [["directions", str(facts["annotations"])]], [], []
+
+
+KIND = Kind(
+    name="angles",
+    hooks=AngleHooks(),
+    columns={"angle": "angle direction"},
+    coder=AngleCoder,
+    default="mean_direction",
+    answers_word="directions",
+    told_by=lambda header: {"angle": "angle"} if "angle" in header else None,
+    dtypes=(pl.Float64(), pl.Int64()),
+)
 CARD = (
     registry.Card("mean_direction", "tests.angles:MeanDirection", "angles", "the mean direction", "folklore",
                   takes="angles")

@@ -13,8 +13,15 @@ import numpy as np
 
 import crowdwise as cw
 from crowdwise.active.trials import known_codes
-from crowdwise.scoring.ahead import gain_ahead
-from crowdwise.scoring.needs import MOST, confusions, gains, labels_per_worker, labels_told, needs
+from crowdwise.kinds.classes.scoring.needs import (
+    MOST,
+    confusions,
+    gain_ahead,
+    gains,
+    labels_per_worker,
+    labels_told,
+    needs,
+)
 
 from .advice import SETS, drawn, hits
 

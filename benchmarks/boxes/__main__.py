@@ -7,8 +7,7 @@ import time
 
 import crowdwise as cw
 from crowdwise import simulate
-from crowdwise.simulate.boxes.draw import box_crowd
-from crowdwise.simulate.boxes.scenarios import PlantedBoxes
+from crowdwise.kinds.boxes.simulate import PlantedBoxes, box_crowd
 
 from .. import DOCS, data_folder
 from ..markdown import figures, write_section

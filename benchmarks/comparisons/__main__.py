@@ -10,8 +10,8 @@ from typing import Any
 import numpy as np
 
 import crowdwise as cw
-from crowdwise.maths.comparisons.rows import PairRows
-from crowdwise.simulate.comparisons.scenarios import COMPARISON_SCENARIOS
+from crowdwise.kinds.comparisons.maths.models import PairRows
+from crowdwise.kinds.comparisons.simulate import COMPARISON_SCENARIOS
 
 from .. import DOCS
 from ..markdown import figures, write_section

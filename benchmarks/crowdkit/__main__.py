@@ -19,9 +19,9 @@ from typing import Any
 import numpy as np
 
 import crowdwise as cw
-from crowdwise.aggregate import registry
 from crowdwise.compat.crowdkit import aggregation
 from crowdwise.core import kind as kinds
+from crowdwise.core import method_registry as registry
 
 from .. import DOCS
 from ..markdown import table, write_section
@@ -65,7 +65,7 @@ def said_by(kind: str, votes: Any, result: Any) -> Any:
         table = result.to_table()
         return dict(zip(table["task"].to_list(), table["output"].to_list(), strict=True))
     if kind == "outlines":
-        answers = kinds.get(kind).door("said")(votes, result)
+        answers = kinds.get(kind).hooks.estimated_answers(votes, result)
         x, y = np.arange(WIDTH) + 0.5, np.arange(HEIGHT) + 0.5
         return np.stack([fill(answers.of_row(row), x, y) for row in range(len(answers))])
     classes = votes.answers.classes.to_list()

@@ -13,8 +13,8 @@ from scipy.stats import kendalltau
 
 import crowdwise as cw
 from crowdwise import simulate
-from crowdwise.kinds.sets.truth import set_truth
-from crowdwise.maths.outlines.raster import fill
+from crowdwise.kinds.outlines.maths import fill
+from crowdwise.kinds.sets.answers import set_truth
 
 from ..comparisons.sets import item_truth, load
 from ..sets.medrel import CLASSES, f1, known

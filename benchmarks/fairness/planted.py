@@ -4,8 +4,10 @@ from __future__ import annotations
 
 import numpy as np
 
-from crowdwise.maths.discovery import adjusted
-from crowdwise.maths.fairness import gaps, permutation, shrink
+from crowdwise.evaluation.fairness import maths as gaps
+from crowdwise.evaluation.fairness import maths as permutation
+from crowdwise.evaluation.fairness import maths as shrink
+from crowdwise.stats.discovery import adjusted
 
 RUNS = 400
 TASKS = 4000

@@ -6,7 +6,7 @@ import time
 
 import numpy as np
 
-from crowdwise.maths.fairness.programme import fair_assignment, fair_labels
+from crowdwise.evaluation.fairness.maths import fair_assignment, fair_labels
 
 
 def planted(cells: int, k: int, groups: int, seed: int = 0) -> tuple[np.ndarray, np.ndarray, np.ndarray]:

@@ -9,12 +9,11 @@ import numpy as np
 import polars as pl
 
 import crowdwise as cw
-from crowdwise.fair.cells import cells, confidence_cells
-from crowdwise.fair.labels import dealt
-from crowdwise.guarantee.gold import hashed, place
-from crowdwise.guarantee.verdicts import verdicts
-from crowdwise.maths.fairness.permutation import rater_p
-from crowdwise.maths.fairness.programme import fair_labels
+from crowdwise.evaluation.fairness.cells import cells, confidence_cells
+from crowdwise.evaluation.fairness.labels import dealt
+from crowdwise.evaluation.fairness.maths import fair_labels, rater_p
+from crowdwise.evaluation.guarantee.gold import hashed, place
+from crowdwise.evaluation.guarantee.verdicts import verdicts
 
 from .. import data_folder
 

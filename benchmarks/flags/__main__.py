@@ -18,8 +18,8 @@ import numpy as np
 from scipy.stats import beta
 
 import crowdwise as cw
-from crowdwise.aggregate import registry
 from crowdwise.core import kind as kinds
+from crowdwise.core import method_registry as registry
 from crowdwise.workers.flags import rates_of
 
 from .. import DOCS

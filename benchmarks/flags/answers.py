@@ -13,8 +13,8 @@ import warnings
 import numpy as np
 
 import crowdwise as cw
-from crowdwise.aggregate import registry
 from crowdwise.core import kind as kinds
+from crowdwise.core import method_registry as registry
 
 from ..markdown import section, table, write_section
 from .__main__ import COMMAND, PAGE

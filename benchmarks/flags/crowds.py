@@ -13,16 +13,16 @@ from typing import Any
 import numpy as np
 
 from crowdwise import simulate
-from crowdwise.simulate.boxes.draw import box_crowd
-from crowdwise.simulate.comparisons.draw import comparison_crowd
-from crowdwise.simulate.numbers.draw import number_crowd
-from crowdwise.simulate.outlines.scenarios import OutlineScenario
-from crowdwise.simulate.rankings.draw import ranking_crowd
-from crowdwise.simulate.sets.draw import set_crowd
-from crowdwise.simulate.similarities.draw import pair_crowd
-from crowdwise.simulate.spans.draw import span_crowd
-from crowdwise.simulate.texts.draw import text_crowd
-from crowdwise.simulate.triplets.draw import triplet_crowd
+from crowdwise.kinds.boxes.simulate import box_crowd
+from crowdwise.kinds.comparisons.simulate import comparison_crowd
+from crowdwise.kinds.numbers.simulate import number_crowd
+from crowdwise.kinds.outlines.simulate import OutlineScenario
+from crowdwise.kinds.rankings.simulate import ranking_crowd
+from crowdwise.kinds.sets.simulate import set_crowd
+from crowdwise.kinds.similarities.simulate import pair_crowd
+from crowdwise.kinds.spans.simulate import span_crowd
+from crowdwise.kinds.texts.simulate import text_crowd
+from crowdwise.kinds.triplets.simulate import triplet_crowd
 
 RANDOM, OTHER = 0.15, 0.1
 # Tasks of small and of larger crowds, where they are not the usual ones: rankings and pictures tell more each.

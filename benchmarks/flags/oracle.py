@@ -138,8 +138,8 @@ def _numbers(planted: Any, told: dict[str, Any]) -> F8:
 def _distance(planted: Any) -> F8:
     """Minus the t-value of how much nearer a worker's answers are to the truth of their task than to that of others."""
     votes = planted.annotations
-    tasks, answers = votes.kind.door("known")(votes, planted.truth_table())
-    distance = partial(votes.kind.door("distance"), votes.answers.join(answers))
+    tasks, answers = votes.kind.hooks.gold_answers(votes, planted.truth_table())
+    distance = partial(votes.kind.hooks.distance, votes.answers.join(answers))
     at = np.full(votes.n_tasks, -1)
     at[tasks] = len(votes) + np.arange(len(tasks))
     own = np.flatnonzero(at[votes.task] >= 0)

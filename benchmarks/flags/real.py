@@ -16,7 +16,7 @@ from typing import Any
 import numpy as np
 
 import crowdwise as cw
-from crowdwise.aggregate import registry
+from crowdwise.core import method_registry as registry
 
 from .. import data_folder
 from ..comparisons import sets as comparisons

@@ -6,7 +6,7 @@ import numpy as np
 import polars as pl
 
 import crowdwise as cw
-from crowdwise.guarantee.verdicts import Verdicts
+from crowdwise.evaluation.guarantee.verdicts import Verdicts
 
 RUNS, TASKS = 60, 4000
 # (prices), (errors of cheap and strong), error asked for, gold

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import numpy as np
 
-from crowdwise.maths.guarantee import double
-from crowdwise.maths.guarantee.regression import half_width, ppi_plus_plus, regression
+from crowdwise.evaluation.guarantee import estimators as double
+from crowdwise.evaluation.guarantee.estimators import half_width, ppi_plus_plus, regression
 
 RUNS, TASKS = 2000, 3000
 DRAWS = 1000  # a quarter of what estimate takes: the ends are as good on average

@@ -5,7 +5,7 @@ from __future__ import annotations
 import numpy as np
 
 import crowdwise as cw
-from crowdwise.guarantee.figure import Figure
+from crowdwise.evaluation.guarantee.estimand import Figure
 
 RUNS, TASKS, GOLD = 300, 2000, 200
 NAMES = np.array(["a", "b", "c"])

@@ -10,8 +10,9 @@ import numpy as np
 import polars as pl
 
 import crowdwise as cw
-from crowdwise.guarantee.standing import ordered, scale_of
-from crowdwise.guarantee.verdicts import verdicts
+from crowdwise.evaluation.guarantee.sequential import scale_of
+from crowdwise.evaluation.guarantee.standing import ordered
+from crowdwise.evaluation.guarantee.verdicts import verdicts
 
 from .promise import REAL
 

@@ -8,7 +8,7 @@ from pathlib import Path
 
 import numpy as np
 
-from crowdwise.maths.guarantee.regression import ppi_plus_plus
+from crowdwise.evaluation.guarantee.estimators import ppi_plus_plus
 
 from ..environments import Environment
 

@@ -8,9 +8,9 @@ from functools import cache
 import numpy as np
 
 import crowdwise as cw
-from crowdwise.guarantee.standing import ordered
-from crowdwise.guarantee.verdicts import verdicts
-from crowdwise.maths.guarantee.walk import ladder, on_rungs, walk, walk_all, walk_mean
+from crowdwise.evaluation.guarantee.sequential import ladder, on_rungs, walk, walk_all, walk_mean
+from crowdwise.evaluation.guarantee.standing import ordered
+from crowdwise.evaluation.guarantee.verdicts import verdicts
 
 RISK = 0.1
 RUNS, REAL_RUNS = 1000, 300

@@ -6,10 +6,10 @@ import numpy as np
 import polars as pl
 
 from crowdwise.core.errors import DataError
-from crowdwise.guarantee.gold import Gold
-from crowdwise.guarantee.sampling import check_random
-from crowdwise.guarantee.verdicts import Verdicts
-from crowdwise.maths.guarantee import double
+from crowdwise.evaluation.guarantee import estimators as double
+from crowdwise.evaluation.guarantee.gold import Gold
+from crowdwise.evaluation.guarantee.sampling import check_random
+from crowdwise.evaluation.guarantee.verdicts import Verdicts
 
 from .coverage import SCORE, counts
 

@@ -10,7 +10,7 @@ import numpy as np
 import polars as pl
 
 import crowdwise as cw
-from crowdwise.maths.guarantee import double
+from crowdwise.evaluation.guarantee import estimators as double
 
 SETS = ("convabuse", "cifar10n", "md_agreement", "sp", "hs_brexit", "facteval", "trec", "relevance4")
 RUNS, GOLD, DRAWS = 1000, 200, 1000

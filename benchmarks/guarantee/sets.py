@@ -9,7 +9,7 @@ import numpy as np
 import polars as pl
 
 import crowdwise as cw
-from crowdwise.maths.guarantee.conformal import JITTER, limits
+from crowdwise.evaluation.guarantee.sets import JITTER, limits
 
 SETS = ("cifar10n", "relevance4", "web", "dog", "facteval")
 RUNS, ERROR = 150, 0.1

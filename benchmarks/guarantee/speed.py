@@ -8,7 +8,7 @@ import numpy as np
 import polars as pl
 
 import crowdwise as cw
-from crowdwise.guarantee.verdicts import Verdicts
+from crowdwise.evaluation.guarantee.verdicts import Verdicts
 
 TASKS, GOLD = 1_000_000, 1_000
 

@@ -8,8 +8,8 @@ import numpy as np
 import polars as pl
 
 import crowdwise as cw
-from crowdwise.maths.judges.bias import position_both, regression
-from crowdwise.maths.judges.subjective import Rows, group_difference
+from crowdwise.judges.maths import position_both, regression
+from crowdwise.kinds.classes.maths.judges import Rows, group_difference
 
 from .. import data_folder
 from . import llmbar

@@ -8,8 +8,8 @@ from functools import cache
 import numpy as np
 
 import crowdwise as cw
-from crowdwise.maths.judges.dependence import effective_number, error_correlation, shrunk
-from crowdwise.maths.temperature import best_temperature, soften
+from crowdwise.judges.maths import effective_number, error_correlation, shrunk
+from crowdwise.stats.temperature import best_temperature, soften
 
 from . import fixed, llmbar, planted
 
@@ -90,7 +90,7 @@ def told_rows():
 
 def pair_rows(n_gold=100, runs=300):
     """Error of single pairs' correlations, raw and shrunk to blocks, at 100 gold; coverage of the interval of n_eff."""
-    from crowdwise.maths.judges.dependence import effective_interval
+    from crowdwise.judges.maths import effective_interval
 
     rows = []
     for name in EXPECTED:

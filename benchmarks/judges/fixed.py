@@ -13,9 +13,9 @@ from functools import cache
 import numpy as np
 from scipy.optimize import brentq, least_squares, minimize_scalar
 
-from crowdwise.maths.judges.dependence import effective_number, error_correlation
-from crowdwise.maths.judges.platt import logit
-from crowdwise.simulate.judges.draw import ROUND
+from crowdwise.judges.maths import effective_number, error_correlation
+from crowdwise.kinds.classes.simulate.judges import ROUND
+from crowdwise.stats.platt import logit
 
 from . import planted
 

@@ -8,9 +8,8 @@ import numpy as np
 import polars as pl
 
 import crowdwise as cw
-from crowdwise.aggregate.voting.subjective import rater_rows
-from crowdwise.maths.judges.stack import learn_stack
-from crowdwise.maths.judges.subjective import choose_strength, held_out
+from crowdwise.kinds.classes.maths.judges import choose_strength, held_out, learn_stack
+from crowdwise.kinds.classes.methods.voting import rater_rows
 
 from .. import data_folder
 from . import llmbar

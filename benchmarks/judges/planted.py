@@ -16,8 +16,7 @@ import polars as pl
 from scipy.stats import norm
 
 import crowdwise as cw
-from crowdwise.simulate.judges import Panel, judged
-from crowdwise.simulate.judges.draw import other
+from crowdwise.kinds.classes.simulate.judges import Panel, judged, other
 
 FAMILIES = (5, 2, 2)
 FAMILY = np.repeat(np.arange(3), FAMILIES)

@@ -9,9 +9,9 @@ import numpy as np
 import polars as pl
 
 import crowdwise as cw
-from crowdwise.maths.judges.platt import fit_platt, logit
-from crowdwise.maths.temperature import best_temperature, soften
-from crowdwise.simulate.judges.draw import ROUND
+from crowdwise.kinds.classes.simulate.judges import ROUND
+from crowdwise.stats.platt import fit_platt, logit
+from crowdwise.stats.temperature import best_temperature, soften
 
 from . import fixed, llmbar, planted
 

@@ -4,7 +4,7 @@
 
 Writes docs/benchmarks/kinds-gold.md. Each crowd is fitted once without gold by the default of its kind; gold is drawn
 again and again, and calibration, interval and what can ship are those of `crowdwise aggregate --gold`
-(aggregate/decisions/checked.py, maths/numbers/intervals.py). They are judged on the tasks that were not drawn.
+(evaluation/calibration.py, kinds/numbers/maths/intervals.py). They are judged on the tasks that were not drawn.
 """
 
 from __future__ import annotations
@@ -18,10 +18,11 @@ import polars as pl
 
 import crowdwise as cw
 from crowdwise import simulate
-from crowdwise.aggregate import registry
 from crowdwise.core import kind as kinds
-from crowdwise.maths.numbers.intervals import gaussian_interval, rescaled
-from crowdwise.maths.trust.gold_calibration import (
+from crowdwise.core import method_registry as registry
+from crowdwise.evaluation.statement import ERROR
+from crowdwise.kinds.numbers.maths.intervals import gaussian_interval, rescaled
+from crowdwise.stats.gold_calibration import (
     MEAN_PRIOR,
     SCORE_PRIOR,
     GoldCalibration,
@@ -29,7 +30,6 @@ from crowdwise.maths.trust.gold_calibration import (
     share_right,
     shippable,
 )
-from crowdwise.scoring.trust import ERROR
 
 from .. import DOCS, data_folder
 from ..comparisons.sets import load as pairs
@@ -87,7 +87,7 @@ def crowd_of(name: str, votes: Any, truth: Any, parts: bool = False) -> Crowd:
         true = np.array([code[str(v)] for v in truth["label"].to_list()])
         return Crowd(name, np.arange(len(at)), result.confidence[at], (result.labels[at] == true).astype(float),
                      labels=True)  # fmt: skip
-    decided = votes.kind.door("decisions")()
+    decided = votes.kind.hooks.decisions()
     if parts:
         task, confidence, right = decided.parts(votes, result, truth)
     else:

@@ -12,8 +12,8 @@ import numpy as np
 import polars as pl
 
 import crowdwise as cw
-from crowdwise.aggregate import registry
 from crowdwise.core import kind as kinds
+from crowdwise.core import method_registry as registry
 
 from .. import data_folder
 from ..comparisons.sets import item_truth, kendall, pair_truth

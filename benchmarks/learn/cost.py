@@ -17,7 +17,7 @@ from torch import nn
 
 import crowdwise as cw
 from crowdwise.learn import Crowd, CrowdData, CrowdModel, train
-from crowdwise.learn.classifier import method_class
+from crowdwise.learn.fitting import method_class
 from crowdwise.learn.nets import make_net
 
 from ..markdown import table, write_section

@@ -18,7 +18,7 @@ from torch import nn
 
 import crowdwise as cw
 from crowdwise import datasets
-from crowdwise.aggregate.registry import LEARNERS
+from crowdwise.kinds.classes.learn.cards import LEARNERS
 from crowdwise.learn import CrowdClassifier
 
 from ..markdown import table, write_section

@@ -15,11 +15,10 @@ import numpy as np
 import polars as pl
 import torch
 
-from crowdwise.aggregate.registry import LEARNERS
-from crowdwise.kinds.numbers.votes import number_votes
+from crowdwise.kinds.classes.learn.cards import LEARNERS
+from crowdwise.kinds.numbers.kind import number_votes
+from crowdwise.kinds.numbers.learn.crowd import Lines, NumberCrowd, Units, settle, truth
 from crowdwise.learn import CrowdRegressor
-from crowdwise.learn.numbers.crowd import NumberCrowd, Units
-from crowdwise.learn.numbers.lines import Lines, settle, truth
 
 from .. import DOCS, data_folder
 from ..markdown import figures, write_section

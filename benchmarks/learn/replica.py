@@ -18,12 +18,11 @@ import numpy as np
 import torch
 
 from crowdwise.kinds.classes.annotations import Annotations
+from crowdwise.kinds.classes.learn.methods.confusion import CCEM, Trace
+from crowdwise.kinds.classes.learn.methods.deep_em import AggNet
+from crowdwise.kinds.classes.learn.methods.max_mig import MaxMIG
+from crowdwise.kinds.classes.learn.methods.simple import Vanilla
 from crowdwise.learn import Crowd, CrowdBatch, CrowdData, CrowdMethod, CrowdModel, Output, train
-from crowdwise.learn.methods.ccem import CCEM
-from crowdwise.learn.methods.deep_em.agg_net import AggNet
-from crowdwise.learn.methods.max_mig import MaxMIG
-from crowdwise.learn.methods.trace import Trace
-from crowdwise.learn.methods.vanilla import Vanilla
 from crowdwise.learn.nets import make_net
 from crowdwise.learn.optimizers import make_optimizers
 from crowdwise.learn.training.sweep import sweep_both

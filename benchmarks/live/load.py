@@ -19,7 +19,7 @@ from pathlib import Path
 from statistics import median
 from typing import Any
 
-from crowdwise.active.chains import Chains
+from crowdwise.active.answer_lists import Chains
 
 from .. import DOCS, ROOT
 from ..markdown import figures, write_section

@@ -6,8 +6,8 @@ from functools import cache, partial
 
 import numpy as np
 
-from crowdwise.maths import numbers
-from crowdwise.maths.numbers import Fit
+from crowdwise.kinds.numbers import maths as numbers
+from crowdwise.kinds.numbers.maths.rows import Fit
 
 from .sets import CONSTANT, SETS, load, score
 

@@ -4,10 +4,10 @@ from __future__ import annotations
 
 import numpy as np
 
-from crowdwise.maths import numbers
-from crowdwise.maths.numbers import Rows
-from crowdwise.maths.numbers.intervals import gaussian_interval, gold_margin, interval
-from crowdwise.simulate.numbers.draw import number_crowd
+from crowdwise.kinds.numbers import maths as numbers
+from crowdwise.kinds.numbers.maths.intervals import gaussian_interval, gold_margin, interval
+from crowdwise.kinds.numbers.maths.rows import Rows
+from crowdwise.kinds.numbers.simulate import number_crowd
 
 from .accuracy import METHODS, fit
 from .sets import SETS, load

@@ -6,10 +6,10 @@ from collections import Counter
 
 import numpy as np
 
-from crowdwise.maths import numbers
-from crowdwise.maths.numbers import Rows
-from crowdwise.maths.numbers.picture.quality import quality
-from crowdwise.simulate.numbers.draw import NumberCrowd, number_crowd
+from crowdwise.kinds.numbers import maths as numbers
+from crowdwise.kinds.numbers.maths.rows import Rows
+from crowdwise.kinds.numbers.maths.workers import quality
+from crowdwise.kinds.numbers.simulate import NumberCrowd, number_crowd
 
 STEPS = {"not rounded": (), "rounded to 1": (1.0,), "to 5 or 10": (5.0, 10.0), "to 10": (10.0,)}
 MIXED = {"constant": 0.1, "random": 0.1, "reversed": 0.1, "copier": 0.1}

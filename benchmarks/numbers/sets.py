@@ -7,7 +7,7 @@ from functools import cache
 import numpy as np
 import polars as pl
 
-from crowdwise.maths.numbers import Rows
+from crowdwise.kinds.numbers.maths.rows import Rows
 
 from .. import data_folder
 

@@ -7,9 +7,9 @@ from collections.abc import Callable
 
 import numpy as np
 
-from crowdwise.maths import numbers
-from crowdwise.maths.numbers import Rows
-from crowdwise.maths.numbers.gaussians.passes import Message, Space
+from crowdwise.kinds.numbers import maths as numbers
+from crowdwise.kinds.numbers.maths.passes import Message, Space
+from crowdwise.kinds.numbers.maths.rows import Rows
 
 TASKS, WORKERS, ANSWERS = 200_000, 10_000, 1_000_000
 

@@ -6,8 +6,7 @@ import numpy as np
 
 import crowdwise as cw
 from crowdwise import simulate
-from crowdwise.simulate.ordered import ordered_crowd
-from crowdwise.simulate.ordered.scenarios import PlantedOrder
+from crowdwise.kinds.ordered.simulate import PlantedOrder, ordered_crowd
 
 from .sets import METHODS
 

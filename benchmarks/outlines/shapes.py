@@ -11,7 +11,7 @@ import pandas as pd
 import crowdwise as cw
 from crowdwise.compat.crowdkit import aggregation
 from crowdwise.core import kind as kinds
-from crowdwise.maths.outlines.raster import fill_even_odd
+from crowdwise.kinds.outlines.maths import fill_even_odd
 
 WIDTH, HEIGHT, POINTS, PICTURES, WORKERS = 160, 120, 40, 12, 15
 SEEDS = (31, 32, 33)
@@ -96,7 +96,7 @@ def found(votes: Any) -> dict[str, Any]:
     """The masks that each method makes."""
     out = {}
     for name in OURS:
-        answers = kinds.get("outlines").door("said")(votes, cw.method(name).fit(votes))
+        answers = kinds.get("outlines").hooks.estimated_answers(votes, cw.method(name).fit(votes))
         out[name] = np.stack([mask(answers.of_row(row)) for row in range(len(answers))])
     frame = pd.DataFrame({
         "task": votes.task, "worker": votes.worker,

@@ -13,7 +13,7 @@ import numpy.typing as npt
 import polars as pl
 
 import crowdwise as cw
-from crowdwise.kinds.spans.words import word_units
+from crowdwise.kinds.spans.answers import word_units
 from crowdwise.learn import CrowdTagger
 
 from ..spans.sets import load

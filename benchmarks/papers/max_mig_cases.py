@@ -12,7 +12,7 @@ from torch import nn
 
 from crowdwise.learn import CrowdClassifier
 from crowdwise.learn.nets import cnn, mlp
-from crowdwise.learn.nets.vgg import vgg16
+from crowdwise.learn.nets.images import vgg16
 
 from .cifar import Images, features, raw
 from .experiment import Cell, Claim, Experiment, Scale, device, mean_table

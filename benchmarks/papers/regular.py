@@ -8,9 +8,9 @@ import numpy as np
 import numpy.typing as npt
 
 from crowdwise import Annotations
+from crowdwise.kinds.classes.simulate.assignment import Regular
+from crowdwise.kinds.classes.simulate.groups import OneCoin
 from crowdwise.simulate import crowd
-from crowdwise.simulate.assignment import Regular
-from crowdwise.simulate.groups import OneCoin
 
 I4 = npt.NDArray[np.int32]
 

@@ -12,7 +12,7 @@ from torch import nn
 
 from crowdwise.learn import CrowdClassifier
 from crowdwise.learn.nets import mlp
-from crowdwise.learn.nets.resnet import resnet50
+from crowdwise.learn.nets.images import resnet50
 
 from .cifar import described
 from .experiment import Cell, Claim, Experiment, Scale, device, mean_table

@@ -13,7 +13,7 @@ from torch import nn
 import crowdwise as cw
 from crowdwise.learn import CrowdClassifier
 from crowdwise.learn.nets import mlp
-from crowdwise.learn.nets.resnet import resnet18
+from crowdwise.learn.nets.images import resnet18
 
 from .cifar import Images, features, raw
 from .experiment import Cell, Claim, Experiment, Scale, device, mean_table

@@ -9,7 +9,7 @@ import numpy as np
 import polars as pl
 
 import crowdwise as cw
-from crowdwise.aggregate.dependence.find_groups import as_units, find_groups, overlap
+from crowdwise.kinds.classes.methods.dependence import as_units, find_groups, overlap
 
 from .dependent import I8, classifiers, grouped, named
 from .experiment import Cell, Claim, Experiment, Plot, Scale, mean_table

@@ -7,7 +7,7 @@ import warnings
 import numpy as np
 
 import crowdwise as cw
-from crowdwise.aggregate import registry
+from crowdwise.core import method_registry as registry
 
 from .. import DOCS, data_folder
 from ..markdown import figures, write_section

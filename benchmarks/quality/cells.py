@@ -9,7 +9,7 @@ from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
-from crowdwise.aggregate import registry
+from crowdwise.core import method_registry as registry
 
 from .. import ROOT
 
@@ -17,9 +17,9 @@ HOME = ROOT / "bench-results" / "quality"
 
 
 def version(method: str) -> str:
-    """A digest of a method's module and of what a method may be built from in its own room."""
+    """A digest of a method's class and of its bases."""
     cls = registry.get(method)
-    text = "".join(inspect.getsource(inspect.getmodule(c)) for c in cls.__mro__ if c.__module__.startswith("crowdwise"))
+    text = "".join(inspect.getsource(c) for c in cls.__mro__ if c.__module__.startswith("crowdwise"))
     return hashlib.sha256(text.encode()).hexdigest()[:12]
 
 

@@ -15,8 +15,8 @@ from collections import Counter
 import numpy as np
 
 import crowdwise as cw
-from crowdwise.aggregate.ensemble.committee import variant
 from crowdwise.core.errors import CrowdwiseWarning
+from crowdwise.kinds.classes.methods.ensemble.committee import variant
 
 from .score import SCORES, score, truth_of
 

@@ -2,7 +2,7 @@
 
     python -m benchmarks.quality.confidence [--write]
 
-Learns the committee's table of confidence (crowdwise/aggregate/ensemble/confidence.py) on all families of sets but one
+Learns the committee's table of confidence (crowdwise/kinds/classes/methods/ensemble/confidence.py) on all families of sets but one
 and scores it on the one left out, for every family; prints and writes docs/benchmarks/committee.md. With --write the
 table learnt on all sets goes into the package, with the spread of the misses on sets left out. The tables without one
 family are kept: benchmarks/quality/default.py scores the default with them.
@@ -18,8 +18,8 @@ import numpy as np
 from scipy.optimize import minimize
 
 import crowdwise as cw
-from crowdwise.aggregate.ensemble.confidence import Table, logit
-from crowdwise.scoring.evaluate import expected_calibration_error
+from crowdwise.evaluation.calibration import expected_calibration_error
+from crowdwise.kinds.classes.methods.ensemble.confidence import Table, logit
 
 from .. import DOCS, ROOT
 from ..markdown import figures, table

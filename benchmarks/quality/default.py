@@ -22,10 +22,10 @@ from unittest.mock import patch
 
 import crowdwise as cw
 from crowdwise import simulate
-from crowdwise.aggregate import registry
-from crowdwise.aggregate.ensemble import adaptive, pool
-from crowdwise.aggregate.ensemble.confidence import Table
 from crowdwise.cli.demo import LABELLED, _crowd, load_digits
+from crowdwise.core import method_registry as registry
+from crowdwise.kinds.classes.methods.ensemble import adaptive, pool
+from crowdwise.kinds.classes.methods.ensemble.confidence import Table
 
 from .. import DOCS
 from . import cells, default_page, halves, risk, rows, sets
@@ -113,8 +113,8 @@ def _kept(key: dict[str, Any], method: str, make: Callable[[], Row], fresh: bool
 @cache
 def _sources(average: bool) -> str:
     """A digest of the scores and, for an average, of what it is made of."""
-    home = Path(adaptive.__file__).parents[2]
-    folders = (home / "aggregate" / "ensemble", home / "maths" / "trust") if average else ()
+    home = Path(adaptive.__file__).parents[2]  # kinds/classes
+    folders = (home / "methods" / "ensemble", home / "maths") if average else ()
     paths = [path for folder in folders for path in sorted(folder.iterdir()) if path.suffix in (".py", ".json")]
     return hashlib.sha256(b"".join(path.read_bytes() for path in (*paths, Path(rows.__file__)))).hexdigest()[:12]
 

@@ -8,8 +8,8 @@ import numpy as np
 
 import crowdwise as cw
 from crowdwise import simulate
-from crowdwise.aggregate import registry
-from crowdwise.aggregate.ensemble import adaptive, pool
+from crowdwise.core import method_registry as registry
+from crowdwise.kinds.classes.methods.ensemble import adaptive, pool
 
 from ..markdown import figures, table
 from ..speed import machine

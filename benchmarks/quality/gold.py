@@ -4,7 +4,7 @@
 
 Writes docs/benchmarks/gold.md. Each crowd is fitted once without gold; gold is drawn again and again, and the
 calibration, the interval and the labels to ship are those of `crowdwise aggregate --gold` (maths/trust and
-scoring/trust.py). They are judged on the tasks that were not drawn.
+evaluation/statement.py). They are judged on the tasks that were not drawn.
 """
 
 from __future__ import annotations
@@ -17,10 +17,10 @@ import numpy as np
 
 import crowdwise as cw
 from crowdwise import simulate
-from crowdwise.maths.guarantee import walk as walks
-from crowdwise.maths.trust.gold_calibration import GoldCalibration, share_right, shippable
-from crowdwise.scoring.evaluate import expected_calibration_error
-from crowdwise.scoring.trust import ERROR, PROMISE, RISK
+from crowdwise.evaluation.calibration import expected_calibration_error
+from crowdwise.evaluation.guarantee import sequential as walks
+from crowdwise.evaluation.statement import ERROR, PROMISE, RISK
+from crowdwise.stats.gold_calibration import GoldCalibration, share_right, shippable
 
 from .. import DOCS
 from ..markdown import table

@@ -17,11 +17,11 @@ from dataclasses import dataclass
 import numpy as np
 
 import crowdwise as cw
-from crowdwise.aggregate.ensemble.committee import MEMBERS, variant
-from crowdwise.aggregate.ensemble.pool import leaning
 from crowdwise.core.errors import CrowdwiseWarning
 from crowdwise.datasets import family
-from crowdwise.maths.ties import tie_shares
+from crowdwise.kinds.classes.methods.ensemble.committee import MEMBERS, variant
+from crowdwise.kinds.classes.methods.ensemble.pool import leaning
+from crowdwise.stats.ties import tie_shares
 
 from .. import DOCS
 from ..markdown import figures, table

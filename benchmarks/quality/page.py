@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import polars as pl
 
-from crowdwise.aggregate import registry
+from crowdwise.core import method_registry as registry
 from crowdwise.datasets import FIRST
 
 from ..markdown import figures, table

@@ -8,7 +8,7 @@ import numpy as np
 
 import crowdwise as cw
 from crowdwise import simulate
-from crowdwise.aggregate import registry
+from crowdwise.core import method_registry as registry
 
 from . import cells
 from .ours import _quiet

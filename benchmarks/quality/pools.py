@@ -12,10 +12,10 @@ import numpy as np
 import polars as pl
 
 import crowdwise as cw
-from crowdwise.aggregate import registry
+from crowdwise.core import method_registry as registry
 from crowdwise.core.errors import CrowdwiseWarning
 from crowdwise.datasets import family
-from crowdwise.maths.ties import tie_shares
+from crowdwise.stats.ties import tie_shares
 
 from . import cells, sets
 

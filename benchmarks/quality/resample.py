@@ -7,7 +7,7 @@ from typing import Any
 import numpy as np
 
 import crowdwise as cw
-from crowdwise.aggregate import registry
+from crowdwise.core import method_registry as registry
 
 from . import cells, sets
 from .ours import _quiet

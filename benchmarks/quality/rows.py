@@ -7,7 +7,8 @@ from dataclasses import dataclass
 import numpy as np
 
 import crowdwise as cw
-from crowdwise.scoring.evaluate import expected_calibration_error, probability_terms
+from crowdwise.evaluation.calibration import expected_calibration_error
+from crowdwise.kinds.classes.scoring.evaluate import probability_terms
 
 # Share of wrong labels among those that are shipped; how far a claim may be off; how far below the vote is far.
 ERROR, OFF, BELOW = 0.05, 0.12, 0.01

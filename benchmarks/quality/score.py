@@ -6,7 +6,8 @@ import numpy as np
 
 from crowdwise.core.vocabulary import lookup
 from crowdwise.datasets import Dataset
-from crowdwise.scoring.evaluate import expected_calibration_error, probability_terms
+from crowdwise.evaluation.calibration import expected_calibration_error
+from crowdwise.kinds.classes.scoring.evaluate import probability_terms
 
 SCORES = ("accuracy", "log_loss", "ece")
 

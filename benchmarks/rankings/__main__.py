@@ -7,7 +7,7 @@ import argparse
 import numpy as np
 
 import crowdwise as cw
-from crowdwise.simulate.rankings.scenarios import RANKING_SCENARIOS
+from crowdwise.kinds.rankings.simulate import RANKING_SCENARIOS
 
 from .. import DOCS
 from ..markdown import figures, write_section

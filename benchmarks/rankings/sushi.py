@@ -8,8 +8,7 @@ from typing import Any
 import numpy as np
 
 import crowdwise as cw
-from crowdwise.maths.rankings.kemeny import cost, kemeny_places
-from crowdwise.maths.rankings.mallows import log_norm
+from crowdwise.kinds.rankings.maths import cost, kemeny_places, log_norm
 
 from .sets import load
 

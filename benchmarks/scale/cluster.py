@@ -26,8 +26,8 @@ from pathlib import Path
 import numpy as np
 import polars as pl
 
-from crowdwise.engine.mapped import CELL, OFFSETS, TASKS, OnDisk, part_folder
-from crowdwise.scale.planning import n_parts
+from crowdwise.out_of_core.mapped import CELL, OFFSETS, TASKS, OnDisk, part_folder
+from crowdwise.out_of_core.planning import n_parts
 
 from .. import ROOT
 from ..markdown import figures
@@ -68,10 +68,10 @@ def passes(source: OnDisk, how: str, harm: str = "") -> dict:
     import hashlib
 
     import crowdwise as cw
-    from crowdwise.aggregate.base import Run
-    from crowdwise.aggregate.spread import Spread
-    from crowdwise.engine.cluster import hired
-    from crowdwise.engine.drivers import Threads
+    from crowdwise.em.cluster import hired
+    from crowdwise.em.drivers import Threads
+    from crowdwise.kinds.classes.methods.base import Run
+    from crowdwise.kinds.classes.methods.spread import Spread
 
     times, harmed, luck = [], [], random.Random(1)
 

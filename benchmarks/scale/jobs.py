@@ -37,7 +37,7 @@ def run(name: str, threads: int = 2, limit_gb: float | None = None, timeout: flo
 
 def planned(pattern: str, work: str) -> dict[str, Any]:
     """Planning alone."""
-    from crowdwise.scale.planning import plan
+    from crowdwise.out_of_core.planning import plan
 
     shutil.rmtree(work, ignore_errors=True)
     begin, spent = time.perf_counter(), time.process_time()
@@ -59,9 +59,9 @@ def sorted_by_polars(pattern: str, out: str) -> dict[str, Any]:
 
 def whole(pattern: str, work: str, out: str, max_iter: int) -> dict[str, Any]:
     """Plan, fit and write, as the command does; how long each took."""
-    from crowdwise.aggregate.registry import method
-    from crowdwise.scale.fitting import fit_plan
-    from crowdwise.scale.planning import plan
+    from crowdwise.core.method_registry import method
+    from crowdwise.out_of_core.fitting import fit_plan
+    from crowdwise.out_of_core.planning import plan
 
     stages = {}
     begin, spent = time.perf_counter(), time.process_time()
@@ -92,10 +92,10 @@ def accuracy(out: str) -> float:
 
 def passes(work: str, few: int, many: int, where: str) -> dict[str, Any]:
     """CPU seconds a pass: the difference of two run lengths, in parts on disk or in memory, the best of three."""
-    from crowdwise.aggregate.base import Run
-    from crowdwise.aggregate.registry import method
-    from crowdwise.scale.gather import in_memory
-    from crowdwise.scale.plan import Plan
+    from crowdwise.core.method_registry import method
+    from crowdwise.kinds.classes.methods.base import Run
+    from crowdwise.out_of_core.gather import in_memory
+    from crowdwise.out_of_core.plan import Plan
 
     found = Plan.load(Path(work))
     if where == "memory":
@@ -117,11 +117,11 @@ def passes(work: str, few: int, many: int, where: str) -> dict[str, Any]:
 
 def _learn(found: Any, n: int) -> None:
     """The loop alone: no skills, no writing."""
-    from crowdwise.aggregate.base import Run
-    from crowdwise.aggregate.registry import method
-    from crowdwise.aggregate.spread import Spread
-    from crowdwise.engine.drivers import Threads
-    from crowdwise.maths.kernels import n_threads
+    from crowdwise.core.method_registry import method
+    from crowdwise.em.drivers import Threads
+    from crowdwise.em.kernels import n_threads
+    from crowdwise.kinds.classes.methods.base import Run
+    from crowdwise.kinds.classes.methods.spread import Spread
 
     data = Spread.over(found.source, partial(Threads, threads=n_threads()), single_label=False, told=False)
     method("dawid_skene", max_iter=n, tol=0.0).learn(data, Run())
@@ -132,11 +132,11 @@ def same(pattern: str, work: str) -> dict[str, Any]:
     import numpy as np
     import polars as pl
 
-    from crowdwise.aggregate.registry import method
-    from crowdwise.engine.drivers import InProcess, Threads
-    from crowdwise.scale.fitting import in_parts
-    from crowdwise.scale.gather import in_memory
-    from crowdwise.scale.planning import plan
+    from crowdwise.core.method_registry import method
+    from crowdwise.em.drivers import InProcess, Threads
+    from crowdwise.out_of_core.fitting import in_parts
+    from crowdwise.out_of_core.gather import in_memory
+    from crowdwise.out_of_core.planning import plan
 
     found, chosen = plan(pattern, work), method("dawid_skene", tol=1e-6)
     votes = in_memory(found)
@@ -158,15 +158,15 @@ def constants(pattern: str, work: str) -> dict[str, Any]:
     """c1: seconds a label and class in a pass; c2: a cell of a table added; c3: a label planned; latency of a job."""
     import numpy as np
 
-    from crowdwise.aggregate.base import Run
-    from crowdwise.aggregate.registry import method
-    from crowdwise.aggregate.spread import Spread
-    from crowdwise.engine.drivers import InProcess
-    from crowdwise.maths.kernels import Stats
+    from crowdwise.core.method_registry import method
+    from crowdwise.em.drivers import InProcess
+    from crowdwise.em.kernels import Stats
+    from crowdwise.kinds.classes.methods.base import Run
+    from crowdwise.kinds.classes.methods.spread import Spread
 
     shutil.rmtree(work, ignore_errors=True)
     spent = planned(pattern, work)
-    from crowdwise.scale.plan import Plan
+    from crowdwise.out_of_core.plan import Plan
 
     found = Plan.load(Path(work))
     m, k, n = len(found.workers), len(found.classes), found.n_rows

@@ -5,7 +5,7 @@ from __future__ import annotations
 import math
 from typing import Any
 
-from crowdwise.scale.planning import n_parts
+from crowdwise.out_of_core.planning import n_parts
 
 from ..markdown import figures, table
 from .crowd import CLASSES, WORKERS

@@ -7,9 +7,8 @@ import warnings
 import numpy as np
 
 import crowdwise as cw
-from crowdwise.aggregate.sets.model import SetJudge
-from crowdwise.simulate.sets import set_crowd
-from crowdwise.simulate.sets.scenarios import SET_SCENARIOS, PlantedSets
+from crowdwise.kinds.sets.fitting import SetJudge
+from crowdwise.kinds.sets.simulate import SET_SCENARIOS, PlantedSets, set_crowd
 
 from .medrel import METHODS
 

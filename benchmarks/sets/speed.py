@@ -8,7 +8,7 @@ import numpy as np
 
 import crowdwise as cw
 from crowdwise.kinds.sets.answers import Sets
-from crowdwise.simulate.sets import set_crowd
+from crowdwise.kinds.sets.simulate import set_crowd
 
 TASKS, WORKERS, CLASSES, EACH = 200_000, 2_000, 30, 5
 METHODS = ("set_majority", "set_coin", "joint_sets")

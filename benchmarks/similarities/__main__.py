@@ -7,9 +7,8 @@ import argparse
 import numpy as np
 
 import crowdwise as cw
-from crowdwise.maths.similarities.agreement import mutual_information
-from crowdwise.simulate.similarities.draw import SameCrowd
-from crowdwise.simulate.similarities.scenarios import PlantedSimilarities
+from crowdwise.kinds.similarities.maths import mutual_information
+from crowdwise.kinds.similarities.simulate import PlantedSimilarities, SameCrowd
 
 from .. import DOCS, data_folder
 from ..markdown import figures, write_section

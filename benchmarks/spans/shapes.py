@@ -9,7 +9,7 @@ import numpy as np
 
 import crowdwise as cw
 from crowdwise import simulate
-from crowdwise.simulate.spans.draw import span_crowd
+from crowdwise.kinds.spans.simulate import span_crowd
 
 METHODS = {
     "span_majority": ("span_majority", {}),

@@ -6,8 +6,7 @@ import time
 
 import numpy as np
 
-from crowdwise.maths.spans.chain import ChainData, allowed, pass_
-from crowdwise.maths.spans.units import Cells, Units
+from crowdwise.kinds.spans.maths import Cells, ChainData, Units, allowed, pass_
 
 TOKENS, LENGTH, WORKERS, TAGS, READERS = 1_000_000, 25, 50, 9, 3
 

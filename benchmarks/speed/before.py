@@ -53,7 +53,7 @@ E_STEP = (
     SETUP
     + CROWD
     + """
-from crowdwise.maths.kernels import Workspace, accumulate
+from crowdwise.em.kernels import Workspace, accumulate
 found = cw.DawidSkene(max_iter=3).fit(votes)
 theta = np.ascontiguousarray(found.confusion.transpose(0, 2, 1))
 space = Workspace.of(votes)

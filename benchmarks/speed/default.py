@@ -6,7 +6,7 @@ passes over the same tables, so the ratio says more than seconds where other pro
 
 from __future__ import annotations
 
-from crowdwise.aggregate import registry
+from crowdwise.core import method_registry as registry
 
 from . import child
 from .data import Size

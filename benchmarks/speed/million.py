@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from crowdwise.aggregate import registry
+from crowdwise.core import method_registry as registry
 
 from . import child
 from .data import Size

@@ -16,7 +16,7 @@ from pathlib import Path
 import numpy as np
 
 import crowdwise as cw
-from crowdwise.workers.agreement import krippendorff_alpha
+from crowdwise.kinds.classes.workers.agreement import krippendorff_alpha
 
 from .. import DOCS
 from ..markdown import section, table, write_section

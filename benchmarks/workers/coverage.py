@@ -8,12 +8,11 @@ import numpy as np
 
 import crowdwise as cw
 from crowdwise import simulate
-from crowdwise.maths import agreement as chance
-from crowdwise.maths.information import spammer_score
-from crowdwise.workers.agreement import agreement
-from crowdwise.workers.confusions import classes_of
-from crowdwise.workers.dependence.scores import spammer_scores
-from crowdwise.workers.judgement import Judgement
+from crowdwise.kinds.classes.workers.agreement import agreement
+from crowdwise.kinds.classes.workers.dependence import spammer_scores
+from crowdwise.kinds.classes.workers.judgement import Judgement, classes_of
+from crowdwise.stats import agreement as chance
+from crowdwise.stats.information import spammer_score
 
 
 def population(crowd: simulate.Crowd) -> dict[str, float]:

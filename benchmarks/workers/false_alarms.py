@@ -21,10 +21,10 @@ from dataclasses import dataclass, field
 import numpy as np
 
 import crowdwise as cw
+from crowdwise.kinds.classes.workers.judgement import Judgement
+from crowdwise.kinds.classes.workers.study import flags_of
 from crowdwise.workers import agreement_outliers, covariance_flags, robust_outliers
 from crowdwise.workers.flags import NAMES, RATES
-from crowdwise.workers.judgement import Judgement
-from crowdwise.workers.study import flags_of
 
 from .. import DOCS
 from ..markdown import table, write_section

@@ -7,13 +7,12 @@ from scipy.stats import rankdata
 
 import crowdwise as cw
 from crowdwise import simulate
-from crowdwise.audit.outliers import agreement_outliers, robust_outliers
-from crowdwise.audit.removal import drop_flagged
-from crowdwise.workers.dependence.colluders import collusion_flags
-from crowdwise.workers.dependence.covariance import covariance_flags
-from crowdwise.workers.judgement import Judgement
-from crowdwise.workers.spammers import flags_of
-from crowdwise.workers.suspicion import suspicion
+from crowdwise.kinds.classes.workers.copying import suspicion
+from crowdwise.kinds.classes.workers.dependence import collusion_flags, covariance_flags
+from crowdwise.kinds.classes.workers.judgement import Judgement
+from crowdwise.kinds.classes.workers.outliers import agreement_outliers, robust_outliers
+from crowdwise.kinds.classes.workers.quality import flags_of
+from crowdwise.kinds.classes.workers.removal import drop_flagged
 
 # The tutorial's table: majority vote and EM after removal, and how many workers it removes.
 PUBLISHED = {"bluebird": (0.852, 0.899, 22), "dog": (0.819, 0.834, 12), "web": (0.841, 0.91, 158)}

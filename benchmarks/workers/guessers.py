@@ -15,7 +15,7 @@ from scipy.stats import binom
 
 import crowdwise as cw
 from crowdwise import simulate
-from crowdwise.workers.spammers import spammer_flags
+from crowdwise.kinds.classes.workers.quality import spammer_flags
 
 from .. import DOCS
 from ..markdown import table, write_section

@@ -17,9 +17,9 @@ from collections import Counter
 import numpy as np
 
 import crowdwise as cw
-from crowdwise.simulate.numbers.draw import number_crowd
+from crowdwise.kinds.numbers.simulate import number_crowd
+from crowdwise.kinds.numbers.workers import NUMBER_FLAGS
 from crowdwise.workers.flags import rates_of
-from crowdwise.workers.numbers.flags import NUMBER_FLAGS
 
 from .. import DOCS
 from ..markdown import table, write_section

@@ -7,7 +7,7 @@ import pytest
 
 from crowdwise.active import OnlineModel, Session, Settings, Stopping
 from crowdwise.active.rules import COMPILED, POLICIES
-from crowdwise.maths.information import expected_gain
+from crowdwise.stats.information import expected_gain
 
 
 def busy(policy, *, k=3, seed=0, **stop):

@@ -6,11 +6,10 @@ import numpy as np
 import pytest
 
 from crowdwise import active
-from crowdwise.active import OnlineModel, Session, Settings, Stopping
+from crowdwise.active import OnlineModel, Session, Settings, Stopping, kernels
 from crowdwise.active.refit import refit
 from crowdwise.active.stopping import Doubt, Progress, Stated
-from crowdwise.maths.kernels import board as kernels
-from crowdwise.maths.trust.gold_calibration import GoldCalibration
+from crowdwise.stats.gold_calibration import GoldCalibration
 
 
 def session_of(n=200, m=12, k=3, per_task=4, skill=0.7, fooled=0.0, seed=0, **options):

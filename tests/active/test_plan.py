@@ -11,8 +11,8 @@ import pytest
 import crowdwise as cw
 from crowdwise.active import plan
 from crowdwise.active.allocate import allocate, steps
-from crowdwise.maths.information import counts_as
-from crowdwise.scoring.ahead import drift, gain_ahead
+from crowdwise.kinds.classes.scoring.needs import drift, gain_ahead
+from crowdwise.stats.information import counts_as
 
 from ..conftest import planted
 

@@ -12,7 +12,7 @@ from crowdwise import active
 from crowdwise.active import POLICIES, Asked, OnlineModel, Session, Settings, Stopped, Stopping
 from crowdwise.active.rules import Crowd, EpsilonGreedy, best_pair, thompson, upper_bound
 from crowdwise.active.stopping import CAP, NOBODY, SURE, WORTH, Flips, Progress
-from crowdwise.maths.information import expected_gain
+from crowdwise.stats.information import expected_gain
 
 
 def crowd(seed=0, n=200, m=20, k=3, low=0.6, high=0.95):

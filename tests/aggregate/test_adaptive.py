@@ -9,9 +9,9 @@ import pytest
 
 import crowdwise as cw
 from crowdwise import simulate
-from crowdwise.aggregate.ensemble import adaptive
-from crowdwise.aggregate.ensemble.adaptive import AVERAGED
 from crowdwise.cli.demo import LABELLED, _crowd, load_digits
+from crowdwise.kinds.classes.methods.ensemble import adaptive
+from crowdwise.kinds.classes.methods.ensemble.adaptive import AVERAGED
 
 from ..conftest import planted
 

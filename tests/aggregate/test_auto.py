@@ -7,7 +7,7 @@ import pytest
 
 import crowdwise as cw
 from crowdwise import simulate
-from crowdwise.aggregate.ensemble.auto import CANDIDATES
+from crowdwise.kinds.classes.methods.ensemble.auto import CANDIDATES
 
 from ..conftest import planted
 

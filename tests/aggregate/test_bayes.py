@@ -11,10 +11,10 @@ from scipy.special import digamma, gammaln
 
 import crowdwise as cw
 from crowdwise import simulate
-from crowdwise.aggregate.bayes.base import BayesModel, diagonal_prior
-from crowdwise.aggregate.confusion.starts import Given
-from crowdwise.maths.kernels import Workspace
-from crowdwise.maths.kernels import subtypes as subtype_kernels
+from crowdwise.em.kernels import Workspace
+from crowdwise.kinds.classes.maths import subtypes as subtype_kernels
+from crowdwise.kinds.classes.methods.bayes import BayesModel, diagonal_prior
+from crowdwise.kinds.classes.methods.confusion.base import Given
 
 from ..conftest import planted
 
@@ -98,7 +98,7 @@ def test_the_compiled_kernel_takes_rows_that_sum_to_less_than_one(prior_off, mon
     votes = planted(n=400, m=5, k=3, labels=5, low=0.9, high=0.999)[0]
     method = cw.IBCC(prior_diagonal=1, prior_off=prior_off, max_iter=300, tol=1e-12)
     plain = method.fit(votes)
-    monkeypatch.setattr("crowdwise.maths.kernels.COMPILED_FROM", 0)
+    monkeypatch.setattr("crowdwise.em.kernels.COMPILED_FROM", 0)
     fast = method.fit(votes)
     assert fast.extra["theta"].min() > 1e-18
     np.testing.assert_allclose(fast.posterior, plain.posterior, atol=1e-9)
@@ -293,7 +293,7 @@ def test_priors_below_the_floor_are_refused(cls):
 
 def test_ebcc_refuses_what_would_take_too_long(monkeypatch):
     votes, _, _ = planted(n=40, m=8, k=3, labels=3)
-    monkeypatch.setattr("crowdwise.aggregate.bayes.ebcc.MAX_WORK", 120 * 3 * 10 * 3)
+    monkeypatch.setattr("crowdwise.kinds.classes.methods.communities.MAX_WORK", 120 * 3 * 10 * 3)
     cw.EBCC().fit(votes)
     with pytest.raises(cw.DataError, match="lower n_groups and n_init, or take ibcc or cbcc"):
         cw.EBCC(n_init=4).fit(votes)

@@ -4,9 +4,8 @@ from __future__ import annotations
 
 import numpy as np
 
-from crowdwise.aggregate.class_order import ClassOrder
-from crowdwise.aggregate.gold import Gold
 from crowdwise.kinds.classes.annotations import Annotations
+from crowdwise.kinds.classes.methods.gold import ClassOrder, Gold
 
 
 def test_names_do_not_decide_the_order():

@@ -6,11 +6,11 @@ import numpy as np
 import pytest
 
 import crowdwise as cw
-from crowdwise.aggregate.ensemble.committee import MEMBERS, variant
-from crowdwise.aggregate.ensemble.confidence import AVERAGE, Table, shipped
-from crowdwise.aggregate.ensemble.confidence import skill as skill_of
-from crowdwise.aggregate.ensemble.pool import leaning
-from crowdwise.engine.selection import held_out
+from crowdwise.kinds.classes.methods.ensemble.committee import MEMBERS, variant
+from crowdwise.kinds.classes.methods.ensemble.confidence import AVERAGE, Table, shipped
+from crowdwise.kinds.classes.methods.ensemble.confidence import skill as skill_of
+from crowdwise.kinds.classes.methods.ensemble.pool import leaning
+from crowdwise.kinds.classes.methods.held_out import held_out
 
 from ..conftest import planted
 

@@ -14,8 +14,8 @@ import pytest
 
 import crowdwise as cw
 from crowdwise import simulate as sim
-from crowdwise.aggregate import registry
 from crowdwise.cli.demo import LABELLED, _crowd, load_digits
+from crowdwise.core import method_registry as registry
 
 # Standard errors, and pseudo-labels of a prior, by which p may differ from n / N.
 ERRORS, PSEUDO = 4.0, 2.0

@@ -11,10 +11,10 @@ import pytest
 
 import crowdwise as cw
 from crowdwise import simulate
-from crowdwise.aggregate import registry
 from crowdwise.core import kind as kinds
-from crowdwise.maths.trust.gold_calibration import GoldCalibration, clustering, share_right, shippable
-from crowdwise.scoring.outlook import outlook, statement
+from crowdwise.core import method_registry as registry
+from crowdwise.evaluation.statement import outlook, statement
+from crowdwise.stats.gold_calibration import GoldCalibration, clustering, share_right, shippable
 
 KINDS = ("sets", "spans", "boxes", "comparisons", "texts", "outlines", "probabilities", "triplets")
 # Kinds of which a crowd is fitted in a moment.
@@ -55,7 +55,7 @@ def fitted(kind, n, seed=0, draw=0, **how):
 
 def judged(votes, truth, result):
     """Confidence and outcome of the decisions of tasks without gold, as they are now."""
-    decided = votes.kind.door("decisions")()
+    decided = votes.kind.hooks.decisions()
     task, confidence = decided.of(result)
     right = decided.right(votes, result, truth)
     free = np.isfinite(right)
@@ -74,7 +74,7 @@ def test_no_decision_changes(kind):
     shown = [name for name in result.to_table().columns if name in (*answers, "winner", "likely")]
     shown = [name for name in shown if name != "probability"]
     assert result.to_table().select(shown).equals(plain.to_table().select(shown))
-    decided = votes.kind.door("decisions")()
+    decided = votes.kind.hooks.decisions()
     own, now = decided.of(plain)[1], decided.of(result)[1]
     free = ~result.gold[decided.of(result)[0]]
     order = np.argsort(own[free], kind="stable")
@@ -128,7 +128,7 @@ def test_the_sentence_counts_what_ships(kind):
     assert f"measured on {made.n_checked} checked tasks" in words
     assert f"{made.n_ship:,} of {len(made.ships):,} can ship with at most 5 % wrong" in words
     assert statement(result, 0.2).n_ship >= made.n_ship
-    task, _ = votes.kind.door("decisions")().of(result)
+    task, _ = votes.kind.hooks.decisions().of(result)
     assert made.ships[result.gold[task]].all()
 
 
@@ -207,7 +207,7 @@ def test_what_comes_out_varies_more_than_what_is_expected():
 @pytest.mark.parametrize("kind", ["sets", "spans", "comparisons"])
 def test_gold_that_only_taught_is_neither_sample_nor_population(kind):
     votes, truth = planted(kind)
-    decided = votes.kind.door("decisions")()
+    decided = votes.kind.hooks.decisions()
     plain = method(votes).fit(votes)
     task, confidence = decided.of(plain)
     doubt = np.ones(votes.n_tasks)

@@ -9,7 +9,7 @@ import numpy as np
 import pytest
 
 import crowdwise as cw
-from crowdwise.aggregate import registry
+from crowdwise.core import method_registry as registry
 
 from ..conftest import ready, suits
 
@@ -72,8 +72,8 @@ def test_degenerate_sizes(name, case):
 
 
 @every
-@pytest.mark.filterwarnings("ignore::crowdwise.errors.ConvergenceWarning")
-@pytest.mark.filterwarnings("ignore::crowdwise.errors.IdentifiabilityWarning")
+@pytest.mark.filterwarnings("ignore::crowdwise.core.errors.ConvergenceWarning")
+@pytest.mark.filterwarnings("ignore::crowdwise.core.errors.IdentifiabilityWarning")
 def test_a_task_without_labels_gets_the_class_prior(name):
     votes = cw.Annotations.from_arrays([0, 0, 1, 1], [0, 1, 0, 1], [0, 0, 1, 1], tasks=[0, 1, 2])
     gold = {0: 0} if "gold" in registry.card(name).needs else None

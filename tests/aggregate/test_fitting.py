@@ -7,8 +7,8 @@ import polars as pl
 import pytest
 
 import crowdwise as cw
-from crowdwise.aggregate.fitting import ASSUMED, calibrated_on, sampling_of
-from crowdwise.scoring.trust import trust
+from crowdwise.evaluation.fitting import ASSUMED, calibrated_on, sampling_of
+from crowdwise.evaluation.statement import trust
 
 
 @pytest.fixture(scope="module")

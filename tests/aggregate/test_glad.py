@@ -7,8 +7,8 @@ import pytest
 from scipy.stats import spearmanr
 
 import crowdwise as cw
-from crowdwise.engine.ascent import Point, climb
-from crowdwise.maths.ability import ability_pass
+from crowdwise.em.ascent import Point, climb
+from crowdwise.kinds.classes.maths.ability import ability_pass
 
 from ..conftest import planted
 

@@ -11,10 +11,9 @@ import pytest
 
 import crowdwise as cw
 from crowdwise import simulate
-from crowdwise.aggregate.dependence import find_groups as search
-from crowdwise.aggregate.dependence.find_groups import as_units, find_groups
-from crowdwise.aggregate.dependence.group_model import GroupModel, GroupParams
-from crowdwise.maths.kernels import Workspace
+from crowdwise.em.kernels import Workspace
+from crowdwise.kinds.classes.methods import dependence as search
+from crowdwise.kinds.classes.methods.dependence import GroupModel, GroupParams, as_units, find_groups
 
 from ..conftest import planted
 

@@ -10,9 +10,9 @@ import pytest
 from benchmarks.judges import planted
 
 import crowdwise as cw
-from crowdwise.aggregate.judges.voices import voices
+from crowdwise.kinds.classes.methods.judges import voices
 
-pytestmark = pytest.mark.filterwarnings("ignore::crowdwise.errors.IdentifiabilityWarning")
+pytestmark = pytest.mark.filterwarnings("ignore::crowdwise.core.errors.IdentifiabilityWarning")
 
 
 def attracted(n=400, seed=0):

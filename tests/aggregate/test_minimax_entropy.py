@@ -9,9 +9,9 @@ import pytest
 from scipy.optimize import minimize
 
 import crowdwise as cw
-from crowdwise.maths import minimax
-from crowdwise.maths.logspace import normalise_rows
-from crowdwise.maths.minimax import minimax_pass
+from crowdwise.kinds.classes.maths import minimax
+from crowdwise.kinds.classes.maths.minimax import minimax_pass
+from crowdwise.stats.logspace import normalise_rows
 
 from ..conftest import planted
 

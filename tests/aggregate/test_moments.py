@@ -10,13 +10,16 @@ import pytest
 
 import crowdwise as cw
 from crowdwise import simulate
-from crowdwise.aggregate.moments.cnmf import factors, pair_sweep
-from crowdwise.aggregate.moments.multi_spa import class_frequencies, corners, successive_projection
-from crowdwise.maths import moments
-from crowdwise.maths.factors.impute import impute_blocks
-from crowdwise.maths.factors.permute import align, best_order
-from crowdwise.maths.factors.tensor_power import orthogonal_components
-from crowdwise.maths.moments import Pairs
+from crowdwise.kinds.classes.maths import moments
+from crowdwise.kinds.classes.maths.factors import align, best_order, impute_blocks, orthogonal_components
+from crowdwise.kinds.classes.maths.moments import Pairs
+from crowdwise.kinds.classes.methods.moments import (
+    class_frequencies,
+    corners,
+    factors,
+    pair_sweep,
+    successive_projection,
+)
 
 from ..conftest import planted
 

@@ -6,8 +6,9 @@ from itertools import product
 
 import numpy as np
 
-from crowdwise.maths import numbers
-from crowdwise.maths.numbers import Rows, beliefs
+from crowdwise.kinds.numbers import maths as numbers
+from crowdwise.kinds.numbers.maths import beliefs
+from crowdwise.kinds.numbers.maths.rows import Rows
 
 
 def regular(rng):

@@ -8,10 +8,10 @@ from functools import partial
 import numpy as np
 import pytest
 
-from crowdwise.maths import numbers
-from crowdwise.maths.numbers import Rows
-from crowdwise.maths.numbers.gaussians.precision import Precision, best_prior
-from crowdwise.simulate.numbers.draw import number_crowd
+from crowdwise.kinds.numbers import maths as numbers
+from crowdwise.kinds.numbers.maths.precision import Precision, best_prior
+from crowdwise.kinds.numbers.maths.rows import Rows
+from crowdwise.kinds.numbers.simulate import number_crowd
 
 METHODS = {
     name: getattr(numbers, name)

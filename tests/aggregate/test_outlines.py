@@ -7,12 +7,11 @@ import pytest
 
 import crowdwise as cw
 from crowdwise import registry, simulate
-from crowdwise.aggregate.outlines.trust import by_picture
 from crowdwise.io.export import write_votes
 from crowdwise.io.reading import Reading
-from crowdwise.maths.outlines.masks import beside_others, overlap, patterns, staple, vote
-from crowdwise.maths.outlines.raster import fill_even_odd, grid, trace
-from crowdwise.workers.study import study
+from crowdwise.kinds.classes.workers.study import study
+from crowdwise.kinds.outlines.fitting import by_picture
+from crowdwise.kinds.outlines.maths import beside_others, fill_even_odd, grid, overlap, patterns, staple, trace, vote
 
 METHODS = registry.names("outlines")
 every = pytest.mark.parametrize("name", METHODS)

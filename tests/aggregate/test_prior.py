@@ -9,7 +9,7 @@ import polars as pl
 import pytest
 
 import crowdwise as cw
-from crowdwise.aggregate import registry
+from crowdwise.core import method_registry as registry
 
 from ..conftest import planted
 

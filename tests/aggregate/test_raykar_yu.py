@@ -7,8 +7,8 @@ import pytest
 
 import crowdwise as cw
 from crowdwise import simulate
-from crowdwise.aggregate.confusion.raykar_yu import best_strengths
-from crowdwise.maths.dirichlet import log_rows
+from crowdwise.kinds.classes.methods.confusion.raykar_yu import best_strengths
+from crowdwise.stats.dirichlet import log_rows
 
 from ..conftest import planted
 

@@ -8,11 +8,15 @@ import pytest
 
 import crowdwise as cw
 from crowdwise import registry, simulate
-from crowdwise.maths.similarities.agreement import adjusted_rand, matched_accuracy, mutual_information
-from crowdwise.maths.similarities.mean_field import mean_field
-from crowdwise.maths.similarities.pairs import Pairs
-from crowdwise.maths.similarities.spectral import spectral
-from crowdwise.workers.study import study
+from crowdwise.kinds.classes.workers.study import study
+from crowdwise.kinds.similarities.maths import (
+    Pairs,
+    adjusted_rand,
+    matched_accuracy,
+    mean_field,
+    mutual_information,
+    spectral,
+)
 
 METHODS = registry.names("similarities")
 every = pytest.mark.parametrize("name", METHODS)

@@ -9,10 +9,16 @@ import pytest
 from scipy.stats import beta
 
 import crowdwise as cw
-from crowdwise.aggregate.learnt import Solution, Whole
-from crowdwise.aggregate.skills import MEASURED, expected_wrong, sides
-from crowdwise.aggregate.spread import Spread
-from crowdwise.maths.skill import COMMON_ERRORS, PRIOR_STRENGTH, share_interval, skill_of, skill_sums, worker_skill
+from crowdwise.kinds.classes.maths.skill import (
+    COMMON_ERRORS,
+    PRIOR_STRENGTH,
+    share_interval,
+    skill_of,
+    skill_sums,
+    worker_skill,
+)
+from crowdwise.kinds.classes.methods.skills import MEASURED, expected_wrong, sides
+from crowdwise.kinds.classes.methods.spread import Solution, Spread, Whole
 
 from ..conftest import planted
 
@@ -83,7 +89,7 @@ def test_intervals_hold_the_truth_whatever_the_number_of_classes(method, k):
     assert coverage(method, k, 5, seeds=4) >= 0.92
 
 
-@pytest.mark.filterwarnings("ignore::crowdwise.errors.CrowdwiseWarning")
+@pytest.mark.filterwarnings("ignore::crowdwise.core.errors.CrowdwiseWarning")
 @pytest.mark.parametrize(
     ("method", "k"), [("confusion_vector", 20), ("bayes_gc", 20), ("gibbs", 20), ("sml", 2), ("cnmf", 2), ("tensor", 2)]
 )

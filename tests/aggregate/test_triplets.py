@@ -9,8 +9,9 @@ from scipy.optimize import check_grad
 
 import crowdwise as cw
 from crowdwise import registry, simulate
-from crowdwise.maths.triplets.embedding import Model, Triplets, _Problem, axes
-from crowdwise.workers.study import study
+from crowdwise.kinds.classes.workers.study import study
+from crowdwise.kinds.triplets.maths import Model, Triplets, _Problem, axes
+from crowdwise.kinds.triplets.simulate import triplet_crowd
 
 METHODS = registry.names("triplets")
 every = pytest.mark.parametrize("name", METHODS)
@@ -45,7 +46,7 @@ def test_places_come_closer_with_more_answers(name):
     found = []
     for tasks in (100, 1000):
         crowd = simulate.scenario("triplets_plain", tasks=tasks, workers=20, seed=3)
-        crowd = simulate.PlantedTriplets(simulate.triplets.draw.triplet_crowd(tasks, 20, items=20, seed=3))
+        crowd = simulate.PlantedTriplets(triplet_crowd(tasks, 20, items=20, seed=3))
         found.append(cw.evaluate(registry.method(name).fit(crowd.votes), crowd.truth_table()).any_axis)
     assert found[1] > 0.9
     assert found[1] > found[0]
@@ -80,7 +81,7 @@ def test_odd_answers_survive(name):
 
 
 def test_dimensions_are_chosen():
-    crowd = simulate.PlantedTriplets(simulate.triplets.draw.triplet_crowd(600, 20, items=15, dimensions=1, seed=0))
+    crowd = simulate.PlantedTriplets(triplet_crowd(600, 20, items=15, dimensions=1, seed=0))
     assert cw.TripletEmbedding(dimensions=None, most=3).fit(crowd.votes).extra["dimensions"] == 1
 
 

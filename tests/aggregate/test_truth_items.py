@@ -6,9 +6,9 @@ import numpy as np
 import pytest
 
 import crowdwise as cw
-from crowdwise.aggregate import registry
-from crowdwise.scoring.intervals import jeffreys
-from crowdwise.workers.judgement import Judgement
+from crowdwise.core import method_registry as registry
+from crowdwise.evaluation.intervals import jeffreys
+from crowdwise.kinds.classes.workers.judgement import Judgement
 
 from ..conftest import planted, suits
 
@@ -66,8 +66,8 @@ def test_kos_says_whether_its_messages_settled():
 
 def test_auto_judges_leads_by_their_own_error():
     """Scores of the same annotations go up and down together: their difference is far surer than either."""
-    from crowdwise.aggregate.ensemble.auto import _preferred
-    from crowdwise.engine.selection import HeldOut
+    from crowdwise.kinds.classes.methods.ensemble.auto import _preferred
+    from crowdwise.kinds.classes.methods.held_out import HeldOut
 
     rng = np.random.default_rng(0)
     rows = np.arange(400)

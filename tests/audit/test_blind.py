@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 
 import crowdwise as cw
-from crowdwise.audit.blind import blind_fit, blind_to
+from crowdwise.kinds.classes.workers.removal import blind_fit, blind_to
 
 
 @pytest.fixture(scope="module")

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import crowdwise as cw
 from crowdwise import workers
-from crowdwise.audit.removal import REASON
+from crowdwise.kinds.classes.workers.removal import REASON
 from crowdwise.workers.flags import Flag
 
 

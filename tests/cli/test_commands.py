@@ -217,7 +217,7 @@ def test_gold_stays_put(works, files, crowd):
         assert float(rows[task]["confidence"]) == 1
 
 
-@pytest.mark.filterwarnings("always::crowdwise.errors.CrowdwiseWarning")
+@pytest.mark.filterwarnings("always::crowdwise.core.errors.CrowdwiseWarning")
 def test_gold_that_is_odd_is_told(works, files, crowd):
     known = [("001", "a"), ("002", "zebra"), ("elsewhere", "a"), ("003", ""), ("", "b")]
     (files / "gold.csv").write_bytes(table(known, ("task", "label")))
@@ -466,7 +466,7 @@ def test_a_closed_pipe_is_no_error(files):
     assert b"Traceback" not in done.stderr
 
 
-@pytest.mark.parametrize("module", ["crowdwise", "crowdwise.cli", "crowdwise.aggregate.registry"])
+@pytest.mark.parametrize("module", ["crowdwise", "crowdwise.cli", "crowdwise.core.method_registry"])
 def test_importing_is_light(module):
     heavy = ("torch", "numba", "pandas", "sklearn", "scipy", "pyarrow", "matplotlib")
     code = f"import sys, {module}; print([name for name in {heavy!r} if name in sys.modules])"

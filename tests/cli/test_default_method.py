@@ -9,11 +9,11 @@ import pytest
 
 import crowdwise as cw
 from crowdwise import simulate
-from crowdwise.aggregate import registry
-from crowdwise.aggregate.judges.judge_stack import ENOUGH
-from crowdwise.core import kind_table
-from crowdwise.guarantee.refit import split_fit
-from crowdwise.guarantee.verdicts import fitted
+from crowdwise.core import method_registry as registry
+from crowdwise.core import registry as kind_table
+from crowdwise.evaluation.guarantee.standing import split_fit
+from crowdwise.evaluation.guarantee.verdicts import fitted
+from crowdwise.kinds.classes.methods.judges import ENOUGH
 
 ORDER = ["1", "2", "3", "4"]
 
@@ -54,7 +54,7 @@ CASES = {
 }
 
 
-@pytest.mark.filterwarnings("ignore::crowdwise.errors.LedgerWarning")
+@pytest.mark.filterwarnings("ignore::crowdwise.core.errors.LedgerWarning")
 @pytest.mark.parametrize("case", CASES)
 def test_the_command_line_and_python_choose_alike(case, folder, crowdwise_cli):
     votes, about, gold, order, expected = CASES[case]
@@ -121,7 +121,7 @@ def test_in_parts_the_default_is_the_same_or_refused(folder, crowdwise_cli, tmp_
 
 
 def test_scikit_learn_and_the_kinds_name_the_same_default(folder):
-    from crowdwise.sklearn import CrowdAggregator
+    from crowdwise.sklearn.estimator import CrowdAggregator
 
     frame = pl.read_csv(folder / "plain.csv").select("task", "worker", "label")
     assert CrowdAggregator().method == cw.default_method(cw.Annotations.from_frame(frame))

@@ -10,9 +10,9 @@ import polars as pl
 import pytest
 
 import crowdwise as cw
-from crowdwise.aggregate.registry import DEFAULT
 from crowdwise.cli.demo import LABELLED, _adversary, _crowd, load_digits
-from crowdwise.scoring.trust import trust
+from crowdwise.core.method_registry import DEFAULT
+from crowdwise.evaluation.statement import trust
 
 
 def test_every_number_of_the_demo_agrees(crowdwise_cli, tmp_path):

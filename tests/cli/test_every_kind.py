@@ -8,8 +8,8 @@ import pytest
 
 import crowdwise as cw
 from crowdwise import simulate
-from crowdwise.aggregate import registry
-from crowdwise.core import kind_table
+from crowdwise.core import method_registry as registry
+from crowdwise.core import registry as kind_table
 
 # A scenario of each kind; what else the commands are told of it.
 SCENARIOS = {

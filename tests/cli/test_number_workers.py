@@ -10,7 +10,7 @@ import polars as pl
 import pytest
 
 import crowdwise as cw
-from crowdwise.simulate.numbers.draw import number_crowd
+from crowdwise.kinds.numbers.simulate import number_crowd
 
 FILES = {"quality.csv", "agreement.csv", "flags.csv"}
 

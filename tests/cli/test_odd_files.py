@@ -169,7 +169,7 @@ SMALL = [
 
 
 @pytest.mark.parametrize(("rows", "advice"), [c[1:] for c in SMALL], ids=[c[0] for c in SMALL])
-@pytest.mark.filterwarnings("always::crowdwise.errors.CrowdwiseWarning")
+@pytest.mark.filterwarnings("always::crowdwise.core.errors.CrowdwiseWarning")
 def test_small_crowds_are_fine_and_inspect_warns(crowdwise_cli, tmp_path, rows, advice):
     path = tmp_path / "v.csv"
     path.write_bytes(HEAD + rows)

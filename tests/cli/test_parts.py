@@ -15,7 +15,7 @@ import pytest
 
 import crowdwise as cw
 from crowdwise.cli import main
-from crowdwise.scoring.trust import at_error
+from crowdwise.evaluation.statement import at_error
 
 from ..scale.conftest import cut, messy
 
@@ -85,7 +85,7 @@ def test_several_files_that_fit_are_read_into_memory(place, capsys):
 
 
 def test_by_itself_where_the_memory_would_not_do(place, capsys, monkeypatch):
-    monkeypatch.setattr("crowdwise.scale.memory.free_memory", lambda: 800_000)
+    monkeypatch.setattr("crowdwise.out_of_core.memory.free_memory", lambda: 800_000)
     code, _, said = run(capsys, "aggregate", place / "all.csv", "--duplicates", "first", "-m", "majority_vote",
                         "-o", place / "alone", "--work-dir", place / "kept")  # fmt: skip
     assert code == 0

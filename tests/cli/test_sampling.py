@@ -14,8 +14,7 @@ import typer
 import crowdwise as cw
 from crowdwise.cli import sampling as asking
 from crowdwise.cli.sampling import Sampling, stated
-from crowdwise.scoring.outlook import outlook
-from crowdwise.scoring.trust import trust
+from crowdwise.evaluation.statement import outlook, trust
 
 
 @pytest.fixture(scope="module")
@@ -265,7 +264,7 @@ def filled(path, truth, n=None):
     return table.with_columns(label=pl.Series(labels, dtype=pl.String))
 
 
-@pytest.mark.filterwarnings("ignore::crowdwise.errors.LedgerWarning")
+@pytest.mark.filterwarnings("ignore::crowdwise.core.errors.LedgerWarning")
 @pytest.mark.parametrize("command", ["aggregate", "report"])
 def test_a_labelled_check_file_needs_no_statement(folder, crowdwise_cli, tmp_path, command):
     check = tmp_path / "check.csv"
@@ -293,7 +292,7 @@ def test_a_labelled_check_file_needs_no_statement(folder, crowdwise_cli, tmp_pat
     assert json.loads(out)["sampling"] == "random, drawn"
 
 
-@pytest.mark.filterwarnings("ignore::crowdwise.errors.LedgerWarning")
+@pytest.mark.filterwarnings("ignore::crowdwise.core.errors.LedgerWarning")
 def test_a_draw_is_recognised_only_for_what_was_drawn(folder, crowdwise_cli, tmp_path):
     check = tmp_path / "check.csv"
     assert crowdwise_cli("aggregate", folder / "votes.csv", "-o", tmp_path / "run", "--check", check)[0] == 0

@@ -14,12 +14,13 @@ import pytest
 
 import crowdwise as cw
 from crowdwise.core.errors import CostWarning
-from crowdwise.engine import selection, thin
-from crowdwise.engine.selection import held_out
-from crowdwise.maths import moments
-from crowdwise.maths.moments import pairs, rows_that_meet, sparse_pairs
-from crowdwise.workers import pairs as worker_pairs
-from crowdwise.workers.pairs import comparable, label_pairs, pair_table
+from crowdwise.kinds.classes.maths import moments
+from crowdwise.kinds.classes.maths.moments import pairs, rows_that_meet, sparse_pairs
+from crowdwise.kinds.classes.methods import held_out as selection
+from crowdwise.kinds.classes.methods import held_out as thin
+from crowdwise.kinds.classes.methods.held_out import held_out
+from crowdwise.kinds.classes.workers import pairs as worker_pairs
+from crowdwise.kinds.classes.workers.pairs import comparable, label_pairs, pair_table
 
 # The trouble grows with the square: 30,000 workers asked for 7 GB, 100,000 for 75.
 EVERYBODY = 30_000
@@ -128,7 +129,7 @@ def classes(path, n, each, workers=3):
     return path
 
 
-@pytest.mark.filterwarnings("always::crowdwise.errors.CostWarning")
+@pytest.mark.filterwarnings("always::crowdwise.core.errors.CostWarning")
 @pytest.mark.parametrize("method", ["adaptive", "committee", "auto"])
 def test_thousands_of_classes_get_what_fits(tmp_path, crowdwise_cli, method):
     path = classes(tmp_path / "v.csv", 2000, 2)

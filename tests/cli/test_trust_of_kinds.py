@@ -11,7 +11,7 @@ import pytest
 
 import crowdwise as cw
 from crowdwise import simulate
-from crowdwise.scoring.outlook import outlook
+from crowdwise.evaluation.statement import outlook
 
 KINDS = ("numbers", "sets", "spans", "boxes", "comparisons", "texts", "outlines", "probabilities", "similarities",
          "rankings", "ordered")  # fmt: skip

@@ -8,11 +8,12 @@ import time
 
 import pytest
 
-from crowdwise.client.judging import Brief, Endpoint, Judge, Prices, form_of
-from crowdwise.client.judging.endpoint import Pace, reply_of
+from crowdwise.client.judging.endpoint import Endpoint, Pace, Prices, reply_of
 from crowdwise.client.judging.files import judge_file, tasks_of
-from crowdwise.client.judging.judge import Verdict, together
+from crowdwise.client.judging.forms import form_of
+from crowdwise.client.judging.judge import Judge, Verdict, together
 from crowdwise.client.judging.log import Log
+from crowdwise.client.judging.prompt import Brief
 from crowdwise.client.problems import ServerProblem, Unreachable
 from crowdwise.client.retry import Retry
 from crowdwise.core.errors import DataError, ParameterError

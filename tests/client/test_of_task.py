@@ -10,10 +10,12 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 import crowdwise as cw
-from crowdwise.client import Project
-from crowdwise.client.judging import Brief, form_of, judge_project
 from crowdwise.client.judging.form import NoVerdict
+from crowdwise.client.judging.forms import form_of
+from crowdwise.client.judging.live import judge_project
 from crowdwise.client.judging.pictures import of_folder, of_project
+from crowdwise.client.judging.prompt import Brief
+from crowdwise.client.project import Project
 from crowdwise.core.errors import ParameterError
 
 from .stub import running, said

@@ -8,8 +8,9 @@ import random
 import httpx
 import pytest
 
-from crowdwise.client import Project, Refused, ServerProblem, Task, Told, Unreachable
-from crowdwise.client.problems import problem
+from crowdwise.client.problems import ServerProblem, Unreachable, problem
+from crowdwise.client.project import Project
+from crowdwise.client.records import Refused, Task, Told
 from crowdwise.client.retry import Retry, seconds_of
 from crowdwise.client.stream import events_of
 from crowdwise.client.transport import place_of

@@ -8,9 +8,13 @@ import time
 import pytest
 import uvicorn
 
-from crowdwise.client import Project, Refused, ServerProblem
-from crowdwise.client.judging import Brief, form_of, judge_project
+from crowdwise.client.judging.forms import form_of
+from crowdwise.client.judging.live import judge_project
 from crowdwise.client.judging.log import Log
+from crowdwise.client.judging.prompt import Brief
+from crowdwise.client.problems import ServerProblem
+from crowdwise.client.project import Project
+from crowdwise.client.records import Refused
 from crowdwise.server.acts import manage
 from crowdwise.server.api.app import make_app
 from crowdwise.server.auth import issue

@@ -9,17 +9,16 @@ import pandas as pd
 import pytest
 
 import crowdwise as cw
-from crowdwise.compat.cleanlab import (
-    convert_long_to_wide_dataset,
-    get_active_learning_scores,
-    get_active_learning_scores_ensemble,
-    get_label_quality_multiannotator,
-    get_label_quality_multiannotator_ensemble,
-    get_majority_vote_label,
-)
+from crowdwise.compat.cleanlab.active import get_active_learning_scores, get_active_learning_scores_ensemble
 from crowdwise.compat.cleanlab.internal.multiannotator_utils import (
     assert_valid_inputs_multiannotator,
     format_multiannotator_labels,
+)
+from crowdwise.compat.cleanlab.multiannotator import (
+    convert_long_to_wide_dataset,
+    get_label_quality_multiannotator,
+    get_label_quality_multiannotator_ensemble,
+    get_majority_vote_label,
 )
 from crowdwise.core.errors import CrowdwiseWarning
 

@@ -7,7 +7,7 @@ import pandas as pd
 import pytest
 
 import crowdwise as cw
-from crowdwise.compat.crowdkit.aggregation import BradleyTerry, NoisyBradleyTerry
+from crowdwise.compat.crowdkit.aggregation.pairwise import BradleyTerry, NoisyBradleyTerry
 
 
 @pytest.fixture(scope="module")

@@ -6,7 +6,8 @@ import numpy as np
 import pandas as pd
 import pytest
 
-from crowdwise.compat.crowdkit.aggregation import HRRASA, ROVER, ClosestToAverage, TextHRRASA, TextRASA
+from crowdwise.compat.crowdkit.aggregation.embeddings import HRRASA, ClosestToAverage
+from crowdwise.compat.crowdkit.aggregation.texts import ROVER, TextHRRASA, TextRASA
 
 WORDS = ("a", "bb", "ccc", "the", "cat", "sat")
 SAID = [

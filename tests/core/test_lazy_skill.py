@@ -13,12 +13,11 @@ import pytest
 
 import crowdwise as cw
 from crowdwise import simulate
-from crowdwise.aggregate.gold import as_gold
-from crowdwise.aggregate.learnt import Solution, Whole
-from crowdwise.aggregate.skills import skills
-from crowdwise.aggregate.spread import Spread
 from crowdwise.kinds.classes.estimate import LazySkill
-from crowdwise.maths.skill import Skill
+from crowdwise.kinds.classes.maths.skill import Skill
+from crowdwise.kinds.classes.methods.gold import as_gold
+from crowdwise.kinds.classes.methods.skills import skills
+from crowdwise.kinds.classes.methods.spread import Solution, Spread, Whole
 
 NAMES = ("skill", "skill_low", "skill_high")
 
@@ -35,7 +34,7 @@ def values(result):
 @pytest.mark.parametrize("name", ["dawid_skene", "majority_vote", "mace", "adaptive"])
 def test_a_fit_does_not_compute_skills(crowd, name, monkeypatch):
     calls = []
-    monkeypatch.setattr("crowdwise.aggregate.skills.skill_of", lambda *args: calls.append(args))
+    monkeypatch.setattr("crowdwise.kinds.classes.maths.skill.skill_of", lambda *args: calls.append(args))
     result = cw.method(name).fit(crowd.annotations)
     assert not result.picture._skill.computed
     assert not calls

@@ -15,11 +15,12 @@ import pytest
 
 import crowdwise as cw
 from crowdwise import simulate
-from crowdwise.aggregate import registry
-from crowdwise.core import rules
+from crowdwise.core import method_registry as registry
+from crowdwise.core import params as rules
 from crowdwise.core.params import REQUIRED, Count, Kind, Param, Positive, PositiveShare, Share, check, of, read
 from crowdwise.core.paramtext import describe, parse, shown
-from crowdwise.learn.classifier import CrowdClassifier, method_class, method_parameters
+from crowdwise.kinds.classes.learn.classifier import CrowdClassifier
+from crowdwise.learn.fitting import method_class, method_parameters
 from crowdwise.learn.method import Defaults
 
 if TYPE_CHECKING:

@@ -6,7 +6,7 @@ import numpy as np
 import polars as pl
 import pytest
 
-from crowdwise.core.intake.textcodes import code_text
+from crowdwise.core.intake.column import code_text
 
 COLUMNS = [
     ["b", "a", "b"],

@@ -7,7 +7,7 @@ from collections.abc import Iterable
 from pathlib import Path
 
 from benchmarks import ROOT
-from crowdwise.aggregate import registry
+from crowdwise.core import method_registry as registry
 from crowdwise.core.params import Param, of
 from crowdwise.core.paramtext import describe, shown
 
@@ -32,7 +32,7 @@ def section_of(name: str) -> str:
 
 
 def of_learner(name: str) -> list[Param]:
-    from crowdwise.learn.classifier import method_class, method_parameters
+    from crowdwise.learn.fitting import method_class, method_parameters
 
     return list(method_parameters(method_class(name)).values())
 

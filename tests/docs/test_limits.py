@@ -13,7 +13,7 @@ import pytest
 import crowdwise as cw
 from benchmarks import ROOT
 from crowdwise.compat.crowdkit import aggregation
-from crowdwise.core import kind_table
+from crowdwise.core import registry as kind_table
 
 PAGES = sorted([ROOT / "README.md", *(ROOT / "docs").glob("*.md"), *(ROOT / "docs" / "tutorials").glob("*.md")])
 MISSING = re.compile(r"\b(?:not (?:yet )?(?:supported|part of|implemented|available)|unsupported)\b", re.IGNORECASE)

@@ -111,7 +111,7 @@ def test_links_between_pages_lead_somewhere():
 
 
 def test_every_method_has_its_page():
-    from crowdwise.aggregate import registry
+    from crowdwise.core import method_registry as registry
 
     for name in registry.METHODS:
         assert (ROOT / "docs" / "methods" / f"{name}.md").is_file(), name
@@ -141,7 +141,7 @@ def test_the_commands_of_the_first_screen_exist():
 
 
 def test_one_method_of_each_kind_calls_itself_the_default():
-    from crowdwise.core import kind_table as kinds
+    from crowdwise.core import registry as kinds
 
     own = re.compile(r"the default(?!,? \[)")  # a link to the default is no claim to be it
     claims = [

@@ -6,7 +6,7 @@ import re
 
 import pytest
 
-from crowdwise.aggregate import registry
+from crowdwise.core import method_registry as registry
 from crowdwise.core.params import of
 from crowdwise.core.paramtext import parse
 

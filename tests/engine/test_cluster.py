@@ -19,10 +19,10 @@ import numpy as np
 import pytest
 
 import crowdwise as cw
-from crowdwise.aggregate.parts import fit_parts
-from crowdwise.engine.cluster import Dask, hired
-from crowdwise.engine.drivers import InProcess
-from crowdwise.engine.sources import Sizes
+from crowdwise.em.cluster import Dask, hired
+from crowdwise.em.drivers import InProcess
+from crowdwise.em.sources import Sizes
+from crowdwise.kinds.classes.methods.parts import fit_parts
 
 from ..conftest import planted
 
@@ -87,7 +87,7 @@ def same(one, other):
 
 
 @pytest.mark.parametrize("method", [cw.DawidSkene(max_iter=8), cw.Wawa(), cw.GLAD(max_iter=5)], ids=lambda m: m.name)
-@pytest.mark.filterwarnings("ignore::crowdwise.errors.ConvergenceWarning")
+@pytest.mark.filterwarnings("ignore::crowdwise.core.errors.ConvergenceWarning")
 def test_a_cluster_gives_the_bits_of_one_process(source, hire, method):
     alone = bits(fit_parts(method, source, InProcess))
     same(bits(fit_parts(method, source, hire)), alone)
@@ -110,7 +110,7 @@ def workers(client):
     return list(client.run(os.getpid).values())
 
 
-@pytest.mark.filterwarnings("ignore::crowdwise.errors.ConvergenceWarning")
+@pytest.mark.filterwarnings("ignore::crowdwise.core.errors.ConvergenceWarning")
 def test_workers_that_are_killed_or_stopped_change_nothing(source, hire):
     method, client, luck = cw.DawidSkene(max_iter=12, tol=0.0), hire.keywords["client"], random.Random(0)
     alone = bits(fit_parts(method, source, InProcess))
@@ -139,7 +139,7 @@ def children():
     return [int(line.split()[0]) for line in told.stdout.splitlines() if "spawn_main" in line]
 
 
-@pytest.mark.filterwarnings("ignore::crowdwise.errors.ConvergenceWarning")
+@pytest.mark.filterwarnings("ignore::crowdwise.core.errors.ConvergenceWarning")
 def test_workers_that_are_killed_while_they_start_come_back(source):
     """Their nannies give them up; without others in their place a fit would wait for ever."""
     method = cw.DawidSkene(max_iter=3, tol=0.0)
@@ -154,7 +154,7 @@ def test_workers_that_are_killed_while_they_start_come_back(source):
 
 
 def test_nobody_at_the_address_is_said_in_one_line(monkeypatch):
-    monkeypatch.setattr("crowdwise.engine.cluster.PATIENCE", 1)
+    monkeypatch.setattr("crowdwise.em.cluster.PATIENCE", 1)
     nobody = "tcp://127.0.0.1:9"
     with pytest.raises(cw.DataError, match=f"no Dask scheduler answers at {nobody}") as told, hired(nobody):
         pass

@@ -9,7 +9,7 @@ import pytest
 from scipy.optimize import minimize
 
 import crowdwise as cw
-from crowdwise.maths.kernels import Stats, Workspace
+from crowdwise.em.kernels import Stats, Workspace
 
 from ..conftest import planted
 

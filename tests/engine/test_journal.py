@@ -8,7 +8,7 @@ import numpy as np
 import pytest
 
 import crowdwise as cw
-from crowdwise.engine.journal import Journal, Notes
+from crowdwise.em.journal import Journal, Notes
 
 from ..conftest import planted
 

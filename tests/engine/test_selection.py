@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 
 import crowdwise as cw
-from crowdwise.engine.selection import held_out, predict, reading, splits, upheld
+from crowdwise.kinds.classes.methods.held_out import held_out, predict, reading, splits, upheld
 
 from ..conftest import planted
 

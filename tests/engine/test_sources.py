@@ -9,12 +9,12 @@ import numpy as np
 import pytest
 
 import crowdwise as cw
-from crowdwise.aggregate.base import Run
-from crowdwise.engine.drivers import InProcess, Threads, dealt
-from crowdwise.engine.em import Passes, run
-from crowdwise.engine.sources import InMemory
-from crowdwise.maths.em import Tree, tree_sum
-from crowdwise.maths.kernels import Workspace
+from crowdwise.em.drivers import InProcess, Threads, dealt
+from crowdwise.em.kernels import Workspace
+from crowdwise.em.loop import Tree, tree_sum
+from crowdwise.em.passes import Passes, run
+from crowdwise.em.sources import InMemory
+from crowdwise.kinds.classes.methods.base import Run
 
 from ..conftest import planted
 

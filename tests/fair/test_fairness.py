@@ -8,7 +8,7 @@ import pytest
 
 import crowdwise as cw
 from crowdwise.errors import DataError, ParameterError
-from crowdwise.fair.assignment import assign
+from crowdwise.evaluation.fairness.assignment import assign
 
 
 def crowd(seed=0, n=800, workers=20, gap=0.3, biased=5):

@@ -10,7 +10,7 @@ import pytest
 
 import crowdwise as cw
 from benchmarks import ROOT
-from crowdwise.maths import agreement as chance
+from crowdwise.stats import agreement as chance
 from crowdwise.workers import agreement, krippendorff_alpha, pair_table
 
 # Made with irrCAC 0.4.4 in an environment of its own (it cannot live beside numba): tables of 1..K, 0 = no label.

@@ -10,7 +10,7 @@ import pytest
 
 import crowdwise as cw
 from benchmarks import ROOT, found_data
-from crowdwise.compat.cleanlab import get_label_quality_multiannotator
+from crowdwise.compat.cleanlab.multiannotator import get_label_quality_multiannotator
 
 PEER = ROOT / ".venvs" / "cleanlab" / ("Scripts/python.exe" if sys.platform == "win32" else "bin/python")
 JOB = """

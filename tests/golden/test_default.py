@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 
 import crowdwise as cw
-from crowdwise.aggregate.registry import DEFAULT
+from crowdwise.core.method_registry import DEFAULT
 
 pytestmark = pytest.mark.data
 SETS = cw.datasets.INDEPENDENT

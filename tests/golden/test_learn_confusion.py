@@ -11,26 +11,34 @@ from torch import nn  # noqa: E402
 
 import crowdwise as cw  # noqa: E402
 from crowdwise.core.errors import DataError, ParameterError  # noqa: E402
+from crowdwise.kinds.classes.learn.methods import confusion as union_net  # noqa: E402
+from crowdwise.kinds.classes.learn.methods.confusion import (  # noqa: E402  # noqa: E402
+    CCEM,
+    CoNAL,
+    CrowdLayer,
+    InstanceConfusion,
+    KnownConfusion,
+    LogTrace,
+    SingleConfusion,
+    Trace,
+    UnionNet,
+    log_normaliser,
+)
+from crowdwise.kinds.classes.learn.methods.geometry import (
+    COINNet,
+    GeoCrowdNetF,
+    GeoCrowdNetW,
+    log_volume,
+)
+from crowdwise.kinds.classes.learn.methods.simple import (
+    SoftBootstrap,
+    Vanilla,
+)
+from crowdwise.kinds.classes.learn.tables import ConfusionTable, starting_logits  # noqa: E402
 from crowdwise.learn import Crowd, CrowdClassifier, CrowdData, CrowdModel, Output, train  # noqa: E402
-from crowdwise.learn.methods import union_net  # noqa: E402
-from crowdwise.learn.methods.ccem import CCEM  # noqa: E402
-from crowdwise.learn.methods.coin_net import COINNet  # noqa: E402
-from crowdwise.learn.methods.conal import CoNAL  # noqa: E402
-from crowdwise.learn.methods.crowd_layer import CrowdLayer  # noqa: E402
-from crowdwise.learn.methods.geo_crowd_net_f import GeoCrowdNetF  # noqa: E402
-from crowdwise.learn.methods.geo_crowd_net_w import GeoCrowdNetW  # noqa: E402
-from crowdwise.learn.methods.instance_confusion import InstanceConfusion  # noqa: E402
-from crowdwise.learn.methods.known_confusion import KnownConfusion  # noqa: E402
-from crowdwise.learn.methods.single_confusion import SingleConfusion  # noqa: E402
-from crowdwise.learn.methods.soft_bootstrap import SoftBootstrap  # noqa: E402
-from crowdwise.learn.methods.trace import LogTrace, Trace  # noqa: E402
-from crowdwise.learn.methods.union_net import UnionNet, log_normaliser  # noqa: E402
-from crowdwise.learn.methods.vanilla import Vanilla  # noqa: E402
 from crowdwise.learn.nets.heads import WorkerHeads  # noqa: E402
 from crowdwise.learn.optimizers import make_optimizers  # noqa: E402
-from crowdwise.learn.tables import ConfusionTable, starting_logits  # noqa: E402
-from crowdwise.learn.training.selection import hold_out  # noqa: E402
-from crowdwise.learn.volume import log_volume  # noqa: E402
+from crowdwise.learn.training.hold_out import hold_out  # noqa: E402
 
 N, M, K, D = 9, 5, 3, 4
 
@@ -445,11 +453,10 @@ def test_scores_of_tasks_that_a_method_knows_nothing_of_are_missing():
 
 
 def test_conal_says_where_it_departs_from_its_authors():
-    from crowdwise.learn.methods import conal
-
     crowd, _ = labels()
+    text = " ".join(CoNAL.__doc__.split())
     method = CoNAL(crowd, n_features=D)
     assert [type(part) for part in method.of_task] == [nn.Linear, nn.ReLU, nn.Linear]
     assert method.of_task[0].in_features == D  # what the last layer sees
-    assert "Departure" in conal.__doc__
-    assert "ReLU on what the classifier's last layer sees" in conal.__doc__
+    assert "Departure" in text
+    assert "ReLU on what the classifier's last layer sees" in text

@@ -12,22 +12,26 @@ from torch import nn  # noqa: E402
 
 import crowdwise as cw  # noqa: E402
 from crowdwise.core.errors import ParameterError  # noqa: E402
+from crowdwise.kinds.classes.learn.methods import max_mig  # noqa: E402
+from crowdwise.kinds.classes.learn.methods.confusion import (
+    CCEM,
+    LogTrace,
+)
+from crowdwise.kinds.classes.learn.methods.deep_em import (
+    MBEM,
+    AggNet,
+    BayesDGC,
+    DeepBP,
+    DeepMF,
+    Raykar,
+)
+from crowdwise.kinds.classes.learn.methods.simple import TwoStage  # noqa: E402
+from crowdwise.kinds.classes.learn.tables import said_log_mean  # noqa: E402
 from crowdwise.learn import train  # noqa: E402
-from crowdwise.learn.feeding.crowd import Crowd  # noqa: E402
-from crowdwise.learn.feeding.data import CrowdData  # noqa: E402
+from crowdwise.learn.data.crowd import Crowd  # noqa: E402
+from crowdwise.learn.data.dataset import CrowdData  # noqa: E402
 from crowdwise.learn.method import CrowdModel, Output  # noqa: E402
-from crowdwise.learn.methods import max_mig  # noqa: E402
-from crowdwise.learn.methods.ccem import CCEM  # noqa: E402
-from crowdwise.learn.methods.deep_em.agg_net import AggNet  # noqa: E402
-from crowdwise.learn.methods.deep_em.bayes_dgc import BayesDGC  # noqa: E402
-from crowdwise.learn.methods.deep_em.deep_bp import DeepBP  # noqa: E402
-from crowdwise.learn.methods.deep_em.deep_mf import DeepMF  # noqa: E402
-from crowdwise.learn.methods.deep_em.mbem import MBEM  # noqa: E402
-from crowdwise.learn.methods.deep_em.raykar import Raykar  # noqa: E402
-from crowdwise.learn.methods.trace import LogTrace  # noqa: E402
-from crowdwise.learn.methods.two_stage import TwoStage  # noqa: E402
 from crowdwise.learn.simplex import clip_simplex  # noqa: E402
-from crowdwise.learn.tables import said_log_mean  # noqa: E402
 from crowdwise.learn.training.sweep import Sweep  # noqa: E402
 
 DIVERGENCES = ["kl", "chi2", "js"]

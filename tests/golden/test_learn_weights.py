@@ -12,9 +12,9 @@ torch = pytest.importorskip("torch")
 from scipy.optimize import minimize  # noqa: E402
 
 import crowdwise as cw  # noqa: E402
+from crowdwise.kinds.classes.learn.methods import doctors as weighted_doctor_net  # noqa: E402
+from crowdwise.kinds.classes.learn.methods.doctors import WeightedDoctorNet  # noqa: E402
 from crowdwise.learn import Crowd, CrowdData, Output  # noqa: E402
-from crowdwise.learn.methods import weighted_doctor_net  # noqa: E402
-from crowdwise.learn.methods.weighted_doctor_net import WeightedDoctorNet  # noqa: E402
 
 N, K, D = 200, 3, 6
 

@@ -8,8 +8,8 @@ import numpy as np
 import pytest
 from benchmarks.numbers.sets import SETS, load, score
 
-from crowdwise.maths import numbers
-from crowdwise.maths.numbers.intervals import gold_margin, interval
+from crowdwise.kinds.numbers import maths as numbers
+from crowdwise.kinds.numbers.maths.intervals import gold_margin, interval
 
 pytestmark = pytest.mark.data
 

@@ -8,10 +8,10 @@ import pytest
 
 import crowdwise as cw
 from crowdwise.errors import DataError, ParameterError
-from crowdwise.guarantee.accept import apply
-from crowdwise.guarantee.certificate import Certificate
-from crowdwise.guarantee.sampling import Draw
-from crowdwise.guarantee.verdicts import verdicts
+from crowdwise.evaluation.guarantee.accept import apply
+from crowdwise.evaluation.guarantee.certificate import Certificate
+from crowdwise.evaluation.guarantee.sampling import Draw
+from crowdwise.evaluation.guarantee.verdicts import verdicts
 
 from .made import judged, some
 

@@ -90,7 +90,7 @@ def test_means_of_ratings_and_of_numbers():
 
 
 def test_ppi_plus_plus_in_its_own_way():
-    from crowdwise.maths.guarantee.regression import ppi_plus_plus
+    from crowdwise.evaluation.guarantee.estimators import ppi_plus_plus
 
     votes = cw.Annotations.from_arrays(VOTES.tasks, ["j"] * 2000, VOTES.classes.gather(VOTES.label))  # no confidence
     found = cw.estimate(votes, gold=GOLD, of="share:toxic", sampling="random", method="ppi++")

@@ -10,20 +10,18 @@ import numpy as np
 import pytest
 from benchmarks.house import SRC, modules
 
-from crowdwise.aggregate.base import Solution
 from crowdwise.core.intake.coding import Coded
 from crowdwise.core.result import Course, Result
 from crowdwise.core.votes import Votes
+from crowdwise.kinds.classes.methods.spread import Solution
 
 # Where a formula has its home; elsewhere it is imported.
 HOMES = {
-    r"\bgammaln\b": ("maths/dirichlet.py", "maths/numbers/"),  # Dirichlet evidence and divergence
-    r"np\.where\(np\.eye\([^)]*\), ": ("maths/coins.py",),  # matrices of workers who err evenly
-    r"np\.minimum\.accumulate": (
-        "aggregate/ordered/ordinal_split.py",
-    ),  # Benjamini-Hochberg is scipy's; thresholds fall
+    r"\bgammaln\b": ("stats/dirichlet.py", "maths/numbers/"),  # Dirichlet evidence and divergence
+    r"np\.where\(np\.eye\([^)]*\), ": ("stats/coins.py",),  # matrices of workers who err evenly
+    r"np\.minimum\.accumulate": ("kinds/ordered/methods.py",),  # Benjamini-Hochberg is scipy's; thresholds fall
     r"np\.quantile\([^\n]*0\.025": (
-        "workers/dependence/scores.py",
+        "kinds/classes/workers/dependence.py",
     ),  # of a posterior's draws; resampled tasks: central
 }
 LONGEST = 48
@@ -63,13 +61,13 @@ def test_no_function_fills_a_screen():
 
 
 def test_the_sampler_takes_records():
-    from crowdwise.maths.kernels.sampling import gibbs_sweep
+    from crowdwise.kinds.classes.maths.sampling import gibbs_sweep
 
     assert len(gibbs_sweep.py_func.__code__.co_varnames[: gibbs_sweep.py_func.__code__.co_argcount]) <= 5
 
 
 def test_intervals_of_few_tasks_are_wider_than_plain_percentiles():
-    from crowdwise.scoring.intervals import Terms, intervals
+    from crowdwise.evaluation.intervals import Terms, intervals
 
     rng = np.random.default_rng(0)
     loss, label = rng.exponential(size=8), np.zeros(8, dtype=np.int64)

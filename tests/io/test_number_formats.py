@@ -7,7 +7,7 @@ import json
 import pytest
 
 import crowdwise as cw
-from crowdwise.kinds.numbers.votes import claims
+from crowdwise.kinds.numbers.kind import claims
 
 from ..exports import (
     DATE,

@@ -15,10 +15,10 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 import crowdwise as cw
-from crowdwise.core.intake.columns import choose, parse_columns
-from crowdwise.core.intake.times import seconds
+from crowdwise.core.intake.columns import choose, parse_columns, seconds
 from crowdwise.io.csv.check import count_rows
-from crowdwise.io.tables import Table, format_of, open_table
+from crowdwise.io.sources import Table
+from crowdwise.io.tables import format_of, open_table
 
 ROWS = [("007", "ann", "cat"), ("007", "bob", "dog"), ("7", "ann", "cat"), (" 7", "eve", "nan"), ("7", "bob", "cat")]
 NAMES = ("task", "worker", "label")

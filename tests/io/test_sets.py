@@ -143,7 +143,7 @@ def test_a_label_called_like_two_others(tmp_path):
 
 
 def test_truth_files(tmp_path):
-    from crowdwise.io.sets.truth import read_set_truth
+    from crowdwise.kinds.sets.reading import read_set_truth
 
     whole = read_set_truth(write(tmp_path / "t.csv", "task,labels\n1,a|b\n2,[]\n"))
     assert whole.rows() == [("1", "a|b"), ("2", "[]")]

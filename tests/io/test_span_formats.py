@@ -9,7 +9,7 @@ import pytest
 
 import crowdwise as cw
 from crowdwise.io.export import HOLD, write_result, write_votes
-from crowdwise.io.spans.marks import code_points, code_units, spans_of_tags, tags_of_spans
+from crowdwise.io.formats.marks import code_points, code_units, spans_of_tags, tags_of_spans
 
 from ..exports import annotation, jsonl, label_studio, packed, result
 

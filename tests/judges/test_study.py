@@ -9,7 +9,7 @@ from benchmarks.judges import planted
 
 import crowdwise as cw
 
-pytestmark = pytest.mark.filterwarnings("ignore::crowdwise.errors.IdentifiabilityWarning")
+pytestmark = pytest.mark.filterwarnings("ignore::crowdwise.core.errors.IdentifiabilityWarning")
 FAMILIES = {j: f"f{planted.FAMILY[j]}" for j in range(9)}
 
 

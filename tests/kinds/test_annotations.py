@@ -221,7 +221,7 @@ def test_weights_must_be_numbers_from_zero_up(weight):
 
 
 def test_large_inputs_are_sorted_by_the_compiled_order(monkeypatch):
-    monkeypatch.setattr("crowdwise.maths.order.COMPILED_FROM", 10)
+    monkeypatch.setattr("crowdwise.core.order.COMPILED_FROM", 10)
     rng = np.random.default_rng(0)
     task, worker = np.divmod(rng.permutation(2000), 40)
     label = rng.integers(3, size=2000)

@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 
 import crowdwise as cw
-from crowdwise.core import kind_table
+from crowdwise.core import registry as kind_table
 from tests import angles
 
 

@@ -9,7 +9,7 @@ import polars as pl
 import pytest
 
 import crowdwise as cw
-from crowdwise.kinds.sets.truth import set_truth
+from crowdwise.kinds.sets.answers import set_truth
 
 
 def said(votes):

@@ -13,8 +13,8 @@ from hypothesis import given, reject
 from hypothesis import strategies as st
 
 import crowdwise as cw
-from crowdwise.aggregate import registry
-from crowdwise.engine import drivers
+from crowdwise.core import method_registry as registry
+from crowdwise.em import drivers
 
 from ..conftest import build, crowds, planted, ready, suits
 
@@ -190,7 +190,7 @@ def test_the_compiled_kernels_say_the_same(name, monkeypatch):
     votes, truth, _ = planted(40, 6, classes(name), seed=5)
     gold = {0: int(truth[0])} if "gold" in registry.card(name).needs else None
     plain = fit(name, votes, gold)
-    monkeypatch.setattr("crowdwise.maths.kernels.COMPILED_FROM", 0)
+    monkeypatch.setattr("crowdwise.em.kernels.COMPILED_FROM", 0)
     compiled = fit(name, votes, gold)
     np.testing.assert_allclose(compiled.posterior, plain.posterior, atol=1e-6)
 

@@ -11,7 +11,7 @@ import pytest
 torch = pytest.importorskip("torch")
 
 import crowdwise as cw  # noqa: E402
-from crowdwise.aggregate import registry  # noqa: E402
+from crowdwise.core import method_registry as registry  # noqa: E402
 from crowdwise.learn import CrowdClusterer, CrowdRanker, CrowdTagger  # noqa: E402
 from crowdwise.learn.direct import AnswerMethod  # noqa: E402
 from crowdwise.learn.fitting import method_class  # noqa: E402

@@ -9,8 +9,8 @@ import polars as pl
 import pytest
 
 import crowdwise as cw
-from crowdwise.aggregate import registry
-from crowdwise.aggregate.cards.comparisons import COMPARISONS
+from crowdwise.core import method_registry as registry
+from crowdwise.kinds.comparisons.cards import METHODS as COMPARISONS
 
 every = pytest.mark.parametrize("name", sorted(COMPARISONS))
 # Elo goes through the games one by one, in an order that it draws over the rows.

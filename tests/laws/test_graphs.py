@@ -10,7 +10,7 @@ import pytest
 
 import crowdwise as cw
 from crowdwise import simulate
-from crowdwise.aggregate import registry
+from crowdwise.core import method_registry as registry
 
 
 def fit(votes, gold=None, **params):

@@ -9,8 +9,8 @@ import polars as pl
 import pytest
 
 import crowdwise as cw
-from crowdwise.aggregate import registry
-from crowdwise.aggregate.cards.numbers import NUMBERS
+from crowdwise.core import method_registry as registry
+from crowdwise.kinds.numbers.cards import METHODS as NUMBERS
 
 every = pytest.mark.parametrize("name", sorted(NUMBERS))
 

@@ -9,9 +9,9 @@ import numpy as np
 import pytest
 
 import crowdwise as cw
-from crowdwise.aggregate import registry
-from crowdwise.aggregate.cards.ordered import ORDERED
-from crowdwise.simulate.ordered import ordered_crowd
+from crowdwise.core import method_registry as registry
+from crowdwise.kinds.ordered.cards import METHODS as ORDERED
+from crowdwise.kinds.ordered.simulate import ordered_crowd
 
 every = pytest.mark.parametrize("name", sorted(ORDERED))
 NAMES = ["awful", "bad", "fair", "good"]  # in the order of the alphabet and of the ladder

@@ -11,15 +11,14 @@ import polars as pl
 import pytest
 
 import crowdwise as cw
-from crowdwise.aggregate import registry
-from crowdwise.aggregate.ensemble.kept_back import Without
-from crowdwise.aggregate.gold import as_gold
-from crowdwise.aggregate.parts import fit_parts
-from crowdwise.aggregate.survey import survey
-from crowdwise.engine.drivers import InProcess, Threads
-from crowdwise.engine.selection import predict
-from crowdwise.engine.sources import InMemory, Sizes
-from crowdwise.scale.calibrated import calibrated_in_parts
+from crowdwise.core import method_registry as registry
+from crowdwise.em.drivers import InProcess, Threads
+from crowdwise.em.sources import InMemory, Sizes
+from crowdwise.kinds.classes.methods.ensemble.committee import Without
+from crowdwise.kinds.classes.methods.gold import as_gold
+from crowdwise.kinds.classes.methods.held_out import predict
+from crowdwise.kinds.classes.methods.parts import fit_parts, survey
+from crowdwise.out_of_core.calibrated import calibrated_in_parts
 
 from ..conftest import planted
 

@@ -8,11 +8,10 @@ import numpy as np
 import pytest
 
 import crowdwise as cw
-from crowdwise.aggregate import registry
-from crowdwise.aggregate.cards.probabilities import PROBABILITIES
-from crowdwise.maths.numbers.rows import Rows
-from crowdwise.maths.probabilities.pools import median_pool
-from crowdwise.maths.probabilities.signals import signals
+from crowdwise.core import method_registry as registry
+from crowdwise.kinds.numbers.maths.rows import Rows
+from crowdwise.kinds.probabilities.cards import METHODS as PROBABILITIES
+from crowdwise.kinds.probabilities.maths import median_pool, signals
 
 METHODS = ("pooled_probabilities", "mean_probability")
 TINY = [([1], ["a"], [0.7]), ([1, 2], ["a", "a"], [0.0, 1.0]), ([1, 1], ["a", "b"], [0.5, 0.5])]

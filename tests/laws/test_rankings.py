@@ -9,8 +9,8 @@ import polars as pl
 import pytest
 
 import crowdwise as cw
-from crowdwise.aggregate import registry
-from crowdwise.aggregate.cards.rankings import RANKINGS
+from crowdwise.core import method_registry as registry
+from crowdwise.kinds.rankings.cards import METHODS as RANKINGS
 
 every = pytest.mark.parametrize("name", sorted(RANKINGS))
 

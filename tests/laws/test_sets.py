@@ -9,9 +9,9 @@ import polars as pl
 import pytest
 
 import crowdwise as cw
-from crowdwise.aggregate import registry
-from crowdwise.aggregate.cards.sets import SETS
-from crowdwise.simulate.sets import set_crowd
+from crowdwise.core import method_registry as registry
+from crowdwise.kinds.sets.cards import METHODS as SETS
+from crowdwise.kinds.sets.simulate import set_crowd
 
 every = pytest.mark.parametrize("name", sorted(SETS))
 

@@ -11,8 +11,8 @@ import pytest
 
 import crowdwise as cw
 from crowdwise import simulate
-from crowdwise.aggregate import registry
-from crowdwise.aggregate.cards.spans import SPANS
+from crowdwise.core import method_registry as registry
+from crowdwise.kinds.spans.cards import METHODS as SPANS
 
 every = pytest.mark.parametrize("name", sorted(SPANS))
 

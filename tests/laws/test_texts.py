@@ -8,8 +8,8 @@ import pytest
 
 import crowdwise as cw
 from crowdwise import simulate
-from crowdwise.aggregate import registry
-from crowdwise.aggregate.cards.texts import TEXTS
+from crowdwise.core import method_registry as registry
+from crowdwise.kinds.texts.cards import METHODS as TEXTS
 
 every = pytest.mark.parametrize("name", sorted(TEXTS))
 

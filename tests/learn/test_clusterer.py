@@ -7,10 +7,10 @@ import pytest
 import torch
 
 import crowdwise as cw
+from crowdwise.kinds.similarities.learn import SimilarityNet
 from crowdwise.learn import CrowdClusterer
 from crowdwise.learn.method import Output
-from crowdwise.learn.methods.similarities.similarity_net import SimilarityNet
-from crowdwise.learn.pairs.crowd import PairCrowd, PairData
+from crowdwise.learn.pairs import PairCrowd, PairData
 
 
 def planted(seed=0, items=150, answers=3000, workers=15, clusters=4):

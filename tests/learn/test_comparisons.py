@@ -7,7 +7,7 @@ import pytest
 import torch
 
 import crowdwise as cw
-from crowdwise.learn.comparisons.robust import flips, robust_dpo_loss, robust_preference_loss
+from crowdwise.kinds.comparisons.learn import flips, robust_dpo_loss, robust_preference_loss
 
 
 @pytest.mark.parametrize("share", [0.0, 0.1, 0.3, 0.45])

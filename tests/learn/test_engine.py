@@ -15,9 +15,9 @@ from torch import nn  # noqa: E402
 from torch.utils.data import Dataset, TensorDataset  # noqa: E402
 
 import crowdwise as cw  # noqa: E402
+from crowdwise.kinds.classes.learn.methods.confusion import CCEM  # noqa: E402
 from crowdwise.learn import Crowd, CrowdClassifier, CrowdData, CrowdModel, JsonLines, TensorBoard, train  # noqa: E402
-from crowdwise.learn.methods.ccem import CCEM  # noqa: E402
-from crowdwise.learn.training.selection import hold_out  # noqa: E402
+from crowdwise.learn.training.hold_out import hold_out  # noqa: E402
 
 N, M, K, D = 90, 6, 3, 4
 

@@ -12,10 +12,14 @@ torch = pytest.importorskip("torch")
 
 import crowdwise as cw  # noqa: E402
 from crowdwise.learn import Crowd, CrowdClassifier, CrowdData, FeatureFolder  # noqa: E402
+from crowdwise.learn.data import folder as disk  # noqa: E402
+from crowdwise.learn.data.folder import (  # noqa: E402
+    PIECES,
+    is_on_disk,
+    let_go,
+    on_disk,
+)
 from crowdwise.learn.em import EMMethod  # noqa: E402
-from crowdwise.learn.feeding import disk  # noqa: E402
-from crowdwise.learn.feeding.disk import is_on_disk, let_go, on_disk  # noqa: E402
-from crowdwise.learn.feeding.folder import PIECES  # noqa: E402
 from crowdwise.learn.training import sweep  # noqa: E402
 
 from .test_processes import D, N, planted  # noqa: E402

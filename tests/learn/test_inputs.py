@@ -14,8 +14,8 @@ from torch.utils.data import TensorDataset  # noqa: E402
 
 import crowdwise as cw  # noqa: E402
 from crowdwise.learn import Crowd, CrowdClassifier, CrowdData, CrowdModel  # noqa: E402
-from crowdwise.learn.classifier import method_class  # noqa: E402
-from crowdwise.learn.method import last_linear  # noqa: E402
+from crowdwise.learn.fitting import method_class  # noqa: E402
+from crowdwise.learn.probe import last_linear  # noqa: E402
 
 N, K, VOCABULARY, LENGTH = 120, 3, 30, 5
 
@@ -135,7 +135,7 @@ def test_arrays_in_files_are_not_copied(tmp_path, kind):
 
 
 def test_a_number_too_large_for_single_precision_is_named(monkeypatch):
-    from crowdwise.learn.feeding import data as room
+    from crowdwise.learn.data import dataset as room
 
     monkeypatch.setattr(room, "PIECE", 12)  # three rows at a time
     x = np.zeros((N, 4))

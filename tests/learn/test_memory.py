@@ -16,10 +16,10 @@ import numpy as np, torch
 torch.set_num_threads(1)
 import crowdwise as cw
 from crowdwise.learn import Crowd, CrowdData, CrowdModel, train
-from crowdwise.learn.classifier import method_class
+from crowdwise.learn.fitting import method_class
 from crowdwise.learn.method import last_linear
 from crowdwise.learn.nets import make_net
-from crowdwise.learn.training.selection import HeldOut, hold_out
+from crowdwise.kinds.classes.learn.selection import HeldOut, hold_out
 
 n, m, k = 100_000, 10_000, 10
 rng = np.random.default_rng(0)

@@ -11,10 +11,13 @@ torch = pytest.importorskip("torch")
 from torch import nn  # noqa: E402
 
 from crowdwise.core.errors import ParameterError  # noqa: E402
-from crowdwise.learn.method import last_linear  # noqa: E402
 from crowdwise.learn.nets import Frozen, cnn, linear, make_net, mlp  # noqa: E402
-from crowdwise.learn.nets.resnet import resnet18, resnet50  # noqa: E402
-from crowdwise.learn.nets.vgg import vgg16  # noqa: E402
+from crowdwise.learn.nets.images import (  # noqa: E402
+    resnet18,
+    resnet50,
+    vgg16,
+)
+from crowdwise.learn.probe import last_linear  # noqa: E402
 
 
 @pytest.mark.parametrize("name", ["linear", "mlp", "cnn"])

@@ -15,11 +15,11 @@ pytest.importorskip("lightning_fabric")
 from torch import nn  # noqa: E402
 
 import crowdwise as cw  # noqa: E402
-from crowdwise.aggregate import registry  # noqa: E402
+from crowdwise.core import method_registry as registry  # noqa: E402
 from crowdwise.learn import Crowd, CrowdClassifier, CrowdData, CrowdModel, FeatureFolder, train  # noqa: E402
-from crowdwise.learn.classifier import method_class  # noqa: E402
-from crowdwise.learn.feeding.folder import PIECES  # noqa: E402
-from crowdwise.learn.method import last_linear  # noqa: E402
+from crowdwise.learn.data.folder import PIECES  # noqa: E402
+from crowdwise.learn.fitting import method_class  # noqa: E402
+from crowdwise.learn.probe import last_linear  # noqa: E402
 
 N, M, K, D = 101, 7, 3, 5
 FORMS = [("ccem", {"sparse": True}), ("crowd_layer", {"sparse": True}), ("max_mig", {"prior": "learnt"})]

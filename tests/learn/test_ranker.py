@@ -7,11 +7,11 @@ import pytest
 import torch
 
 import crowdwise as cw
+from crowdwise.kinds.comparisons.learn import RewardNet
 from crowdwise.learn import CrowdData, CrowdRanker
-from crowdwise.learn.feeding.batch import CrowdBatch
+from crowdwise.learn.data.batch import CrowdBatch
 from crowdwise.learn.method import Output
-from crowdwise.learn.methods.comparisons.reward_net import RewardNet
-from crowdwise.learn.pairs.crowd import PairCrowd, PairData
+from crowdwise.learn.pairs import PairCrowd, PairData
 
 
 def planted(seed=0, items=120, answers=1500, workers=30, tie=None):

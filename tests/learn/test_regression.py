@@ -13,14 +13,13 @@ import pytest
 torch = pytest.importorskip("torch")
 
 import crowdwise as cw  # noqa: E402
-from crowdwise.aggregate import registry  # noqa: E402
-from crowdwise.kinds.numbers.votes import number_votes  # noqa: E402
+from crowdwise.core import method_registry as registry  # noqa: E402
+from crowdwise.kinds.numbers.kind import number_votes  # noqa: E402
+from crowdwise.kinds.numbers.learn.crowd import Lines, Units, pulled_in, renew, truth  # noqa: E402  # noqa: E402
+from crowdwise.kinds.numbers.learn.regressor import HeldOutNumbers  # noqa: E402
 from crowdwise.learn import CrowdClassifier, CrowdData, CrowdModel, CrowdRegressor, NumberCrowd, make_net  # noqa: E402
 from crowdwise.learn.fitting import method_class  # noqa: E402
-from crowdwise.learn.numbers.crowd import Units, pulled_in  # noqa: E402
-from crowdwise.learn.numbers.lines import Lines, renew, truth  # noqa: E402
-from crowdwise.learn.numbers.selection import HeldOutNumbers  # noqa: E402
-from crowdwise.learn.training.selection import hold_out  # noqa: E402
+from crowdwise.learn.training.hold_out import hold_out  # noqa: E402
 
 METHODS = sorted(name for name, card in registry.LEARNERS.items() if card.takes == "numbers")
 LAYERS = [name for name in METHODS if name.startswith("crowd_layer")]

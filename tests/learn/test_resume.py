@@ -15,10 +15,11 @@ from safetensors.torch import load_file  # noqa: E402
 from torch import nn  # noqa: E402
 
 import crowdwise as cw  # noqa: E402
+from crowdwise.kinds.classes.learn.selection import HeldOut  # noqa: E402
 from crowdwise.learn import Crowd, CrowdClassifier, CrowdData, CrowdModel, train  # noqa: E402
-from crowdwise.learn.classifier import method_class  # noqa: E402
+from crowdwise.learn.fitting import method_class  # noqa: E402
 from crowdwise.learn.optimizers import make_optimizers  # noqa: E402
-from crowdwise.learn.training.selection import HeldOut, hold_out  # noqa: E402
+from crowdwise.learn.training.hold_out import hold_out  # noqa: E402
 
 # Every method's process is killed in the third epoch, after the second checkpoint within it (step 4 of 7).
 METHODS = [("ccem", {}), ("ccem", {"sparse": True}), ("agg_net", {}), ("max_mig", {}), ("mbem", {}), ("bayes_dgc", {})]

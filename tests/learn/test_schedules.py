@@ -11,11 +11,11 @@ from torch import nn  # noqa: E402
 from torch.optim.lr_scheduler import CyclicLR, LambdaLR, OneCycleLR, ReduceLROnPlateau, StepLR  # noqa: E402
 
 import crowdwise as cw  # noqa: E402
+from crowdwise.kinds.classes.learn.methods.confusion import CCEM  # noqa: E402
+from crowdwise.kinds.classes.learn.tables import SPARSE_FROM  # noqa: E402
 from crowdwise.learn import Crowd, CrowdClassifier, CrowdData, CrowdModel, train  # noqa: E402
-from crowdwise.learn.classifier import method_class  # noqa: E402
-from crowdwise.learn.methods.ccem import CCEM  # noqa: E402
+from crowdwise.learn.fitting import method_class  # noqa: E402
 from crowdwise.learn.optimizers import LazyAdam, make_optimizers  # noqa: E402
-from crowdwise.learn.tables import SPARSE_FROM  # noqa: E402
 
 K, D, SIZE, EPOCHS = 3, 4, 16, 5
 

@@ -107,5 +107,5 @@ def test_used_before_fit():
 
 
 def test_the_room_does_not_import_scikit_learn():
-    code = "import crowdwise.learn.classifier, sys; print('sklearn' in sys.modules)"
+    code = "import crowdwise.kinds.classes.learn.classifier, sys; print('sklearn' in sys.modules)"
     assert subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True).stdout == "False\n"

@@ -8,11 +8,9 @@ import torch
 from torch import nn
 
 import crowdwise as cw
+from crowdwise.kinds.spans.learn import Sentences, SequenceCrowd, SequenceData, SequenceLayer
 from crowdwise.learn import CrowdTagger
 from crowdwise.learn.method import Output
-from crowdwise.learn.methods.spans.sequence_layer import SequenceLayer
-from crowdwise.learn.spans.crowd import SequenceCrowd, SequenceData
-from crowdwise.learn.spans.sentences import Sentences
 
 TAGS = ("LOC", "PER")
 

@@ -8,12 +8,12 @@ import pytest
 torch = pytest.importorskip("torch")
 
 import crowdwise as cw  # noqa: E402
-from crowdwise.aggregate import registry  # noqa: E402
+from crowdwise.core import method_registry as registry  # noqa: E402
+from crowdwise.kinds.classes.learn.methods.confusion import Trace  # noqa: E402
 from crowdwise.learn import Crowd, CrowdClassifier, CrowdData, CrowdModel, train  # noqa: E402
-from crowdwise.learn.classifier import method_class  # noqa: E402
-from crowdwise.learn.methods.trace import Trace  # noqa: E402
+from crowdwise.learn.fitting import method_class  # noqa: E402
 from crowdwise.learn.optimizers import make_optimizers  # noqa: E402
-from crowdwise.learn.training.selection import hold_out  # noqa: E402
+from crowdwise.learn.training.hold_out import hold_out  # noqa: E402
 
 K, D = 4, 6
 FORECASTERS = sorted(

@@ -7,10 +7,10 @@ import pytest
 from scipy.integrate import quad
 from scipy.stats import binom, lognorm
 
-from crowdwise.maths.alike import abilities, population
-from crowdwise.maths.alike.population import GRID, Chances, chances
-from crowdwise.maths.outlines.masks import overlap
-from crowdwise.maths.outlines.raster import fill_even_odd, grid
+from crowdwise.kinds.outlines.maths import fill_even_odd, grid, overlap
+from crowdwise.stats import abilities
+from crowdwise.stats import abilities as population
+from crowdwise.stats.abilities import GRID, Chances, chances
 
 
 def test_a_habit_is_an_integral():
@@ -116,7 +116,7 @@ def test_rows_are_taken_evenly():
 
 
 def test_common_pixels_are_those_of_masks():
-    from crowdwise.maths.kernels.outlines_compiled import common_pixels
+    from crowdwise.kinds.outlines.kernels import common_pixels
 
     rng = np.random.default_rng(5)
     drawn = [[rng.uniform(0, 50 + 200 * (k % 3), (rng.integers(1, 9), 2)) for _ in range(rng.integers(1, 4))]

@@ -7,14 +7,19 @@ from itertools import permutations
 import numpy as np
 import pytest
 
-from crowdwise.maths.boxes.assignment import assignment
-from crowdwise.maths.boxes.clusters import average_linkage
-from crowdwise.maths.boxes.drawn import drawn
-from crowdwise.maths.boxes.matching import best_links, match_lists, soft_f1
-from crowdwise.maths.boxes.objects import objects
-from crowdwise.maths.boxes.overlap import iou
-from crowdwise.maths.boxes.ragged import medians
-from crowdwise.maths.boxes.tally import rate, tally
+from crowdwise.kinds.boxes.maths import (
+    assignment,
+    average_linkage,
+    best_links,
+    drawn,
+    iou,
+    match_lists,
+    medians,
+    objects,
+    rate,
+    soft_f1,
+    tally,
+)
 
 
 def some_boxes(n, rng, room=10.0):

@@ -7,14 +7,17 @@ import pytest
 from scipy.optimize import check_grad, minimize
 from scipy.stats import kendalltau
 
-from crowdwise.maths.comparisons import crowd, davidson
-from crowdwise.maths.comparisons.bradley_terry import bradley_terry
-from crowdwise.maths.comparisons.concordance import concordance
-from crowdwise.maths.comparisons.crowd import CrowdObjective
-from crowdwise.maths.comparisons.davidson import DavidsonObjective
-from crowdwise.maths.comparisons.noisy import NoisyObjective
-from crowdwise.maths.comparisons.rows import PairRows
-from crowdwise.simulate.comparisons.draw import comparison_crowd
+from crowdwise.kinds.comparisons.maths import models as crowd
+from crowdwise.kinds.comparisons.maths import models as davidson
+from crowdwise.kinds.comparisons.maths.leaderboard import concordance
+from crowdwise.kinds.comparisons.maths.models import (
+    CrowdObjective,
+    DavidsonObjective,
+    NoisyObjective,
+    PairRows,
+    bradley_terry,
+)
+from crowdwise.kinds.comparisons.simulate import comparison_crowd
 
 
 def rows(seed=0, ties=0.0, tasks=80, workers=7, **more):
@@ -48,7 +51,7 @@ def test_bradley_terry_is_where_an_independent_optimiser_ends(strength):
 def test_large_and_small_systems_of_bradley_terry_agree(monkeypatch):
     data = rows()
     one = bradley_terry(data, 0.1, 100, 1e-12).score
-    monkeypatch.setattr("crowdwise.maths.comparisons.bradley_terry.DENSE", 0)
+    monkeypatch.setattr("crowdwise.kinds.comparisons.maths.models.DENSE", 0)
     np.testing.assert_allclose(bradley_terry(data, 0.1, 100, 1e-12).score, one, atol=1e-7)
 
 
@@ -96,7 +99,7 @@ def test_compiled_passes_equal_the_plain_ones(ties, monkeypatch):
 
 def test_standard_errors_are_those_of_the_draws():
     """Scores drawn again and again from one truth scatter as the fit says."""
-    from crowdwise.aggregate.comparisons.davidson import Davidson
+    from crowdwise.kinds.comparisons.methods import Davidson
 
     gaps, told = [], []
     for seed in range(40):

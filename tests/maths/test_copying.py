@@ -9,11 +9,11 @@ import pytest
 
 import crowdwise as cw
 from crowdwise import simulate
-from crowdwise.aggregate.ensemble.voices import GroupWeights, find_groups, voices
-from crowdwise.aggregate.learnt import Solution, Whole
-from crowdwise.aggregate.spread import Spread
 from crowdwise.cli.demo import LABELLED, _crowd, load_digits
-from crowdwise.maths.trust.copying import FLOOR, STRENGTH, PairSums, compared_workers, groups_of, pair_sums
+from crowdwise.kinds.classes.maths.copying import STRENGTH, PairSums, compared_workers, groups_of, pair_sums
+from crowdwise.kinds.classes.maths.leave_out import FLOOR
+from crowdwise.kinds.classes.methods.ensemble.voices import GroupWeights, find_groups, voices
+from crowdwise.kinds.classes.methods.spread import Solution, Spread, Whole
 
 from .test_leave_out import inputs, small_crowd
 

@@ -8,9 +8,10 @@ import numpy as np
 import pytest
 from scipy.stats import fisher_exact
 
-from crowdwise.maths.fairness import gaps, permutation, shrink
-from crowdwise.maths.fairness.isotonic import rising
-from crowdwise.maths.fairness.programme import fair_assignment, fair_labels
+from crowdwise.evaluation.fairness import maths as gaps
+from crowdwise.evaluation.fairness import maths as permutation
+from crowdwise.evaluation.fairness import maths as shrink
+from crowdwise.evaluation.fairness.maths import fair_assignment, fair_labels, rising
 
 
 def test_rates_of_a_table():

@@ -7,10 +7,10 @@ import pytest
 from scipy.integrate import quad
 from scipy.stats import norm
 
-from crowdwise.maths.numbers.picture import following as module
-from crowdwise.maths.numbers.picture.following import following
-from crowdwise.maths.numbers.rows import Rows
-from crowdwise.simulate.numbers.draw import number_crowd
+from crowdwise.kinds.numbers.maths import workers as module
+from crowdwise.kinds.numbers.maths.rows import Rows
+from crowdwise.kinds.numbers.maths.workers import following
+from crowdwise.kinds.numbers.simulate import number_crowd
 
 
 def rows_of(crowd, value=None):
@@ -48,7 +48,7 @@ def test_the_honest_law_is_a_density_with_the_level_averaged_over():
         told = found[0, i, j] - found[0, k, m]
         slopes, spreads = module.SLOPES, module.SPREADS
         assert told == pytest.approx(whole(slopes[i], spreads[j]) - whole(slopes[k], spreads[m]), abs=1e-3)
-    shares = sum(share * module._normal(0.0, apart) for share, apart in module.IDLE_APART)
+    shares = sum(share * module._following_normal(0.0, apart) for share, apart in module.IDLE_APART)
     blind = sum(p * np.exp(found[0, 20, j]) for j, p in enumerate(shares))
     assert idle[0] == pytest.approx(np.log(blind), abs=1e-9), "idle is a slope of 0"
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
-from crowdwise.maths.trust.gold_calibration import LAPSES, GoldCalibration, logit, share_right, shippable
+from crowdwise.stats.gold_calibration import LAPSES, GoldCalibration, logit, share_right, shippable
 
 
 def crowd(n, slope, shift, seed):
@@ -70,7 +70,7 @@ def test_what_ships_rarely_breaks_its_bound():
 @pytest.mark.parametrize(("lapses", "fewest", "most"), [(LAPSES, 0, 6), (((0.0, 1.0),), 16, 30)])
 def test_decisions_that_are_wrong_however_sure(monkeypatch, lapses, fewest, most):
     """Nine in a hundred are wrong at any confidence: a curve that rises to one ships them in most of 30 draws."""
-    monkeypatch.setattr("crowdwise.maths.trust.gold_calibration.LAPSES", lapses)
+    monkeypatch.setattr("crowdwise.stats.gold_calibration.LAPSES", lapses)
     broken = 0
     for seed in range(30):
         rng = np.random.default_rng(seed)

@@ -8,9 +8,21 @@ from hypothesis import given
 from hypothesis import strategies as st
 from scipy.stats import hypergeom
 
-from crowdwise.maths.guarantee import conformal, double, needed, sampled, walk
-from crowdwise.maths.guarantee.balanced import balanced_draws, informedness, on_simplex, solve
-from crowdwise.maths.guarantee.regression import half_width, ppi_plus_plus, regression, weighted
+from crowdwise.evaluation.guarantee import estimators as double
+from crowdwise.evaluation.guarantee import sequential as needed
+from crowdwise.evaluation.guarantee import sequential as walk
+from crowdwise.evaluation.guarantee import sets as conformal
+from crowdwise.evaluation.guarantee.estimators import (
+    balanced_draws,
+    half_width,
+    informedness,
+    on_simplex,
+    ppi_plus_plus,
+    regression,
+    solve,
+    weighted,
+)
+from crowdwise.stats import sampled
 
 YES = np.array([0.0, 1.0])
 

@@ -5,29 +5,41 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
-from crowdwise.maths.judges.bias import position_both, position_once, regression, smallest_visible
-from crowdwise.maths.judges.budget import (
+from crowdwise.judges.maths import (
     best_variance,
-    labels_per_task,
-    pareto,
-    squared_correlation,
-    subsets,
-    variance,
-    worth_up_to,
-)
-from crowdwise.maths.judges.dependence import (
     effective_interval,
     effective_number,
     error_correlation,
     kish,
+    labels_per_task,
+    pareto,
+    position_both,
+    position_once,
+    regression,
     shrunk,
+    smallest_visible,
+    squared_correlation,
+    subsets,
     unknown_pairs,
+    variance,
+    worth_up_to,
 )
-from crowdwise.maths.judges.platt import fit_platt, why_ignored
-from crowdwise.maths.judges.popular import normalised_votes
-from crowdwise.maths.judges.stack import BIAS, fit_stack, learn_stack, log_loss
-from crowdwise.maths.judges.subjective import Rows, choose_strength, divergence, group_difference, held_out, soft_labels
-from crowdwise.maths.judges.symbols import NONE, terciles
+from crowdwise.kinds.classes.maths.judges import (
+    BIAS,
+    NONE,
+    Rows,
+    choose_strength,
+    divergence,
+    fit_stack,
+    group_difference,
+    held_out,
+    learn_stack,
+    log_loss,
+    normalised_votes,
+    soft_labels,
+    terciles,
+)
+from crowdwise.stats.platt import fit_platt, why_ignored
 
 
 def test_exact_values():

@@ -13,8 +13,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 import crowdwise as cw
-from crowdwise.maths import kernels
-from crowdwise.maths.kernels import Stats, Workspace, accumulate, e_step, stats_of
+from crowdwise.em import kernels
+from crowdwise.em.kernels import Stats, Workspace, accumulate, e_step, stats_of
 
 from ..conftest import build, crowds, planted
 

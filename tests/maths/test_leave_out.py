@@ -9,9 +9,8 @@ import pytest
 
 import crowdwise as cw
 from crowdwise import simulate
-from crowdwise.aggregate.ensemble.independence import EvidencePower
-from crowdwise.maths.kernels import Workspace, stats_of
-from crowdwise.maths.trust.leave_out import (
+from crowdwise.em.kernels import Workspace, stats_of
+from crowdwise.kinds.classes.maths.leave_out import (
     FLOOR,
     N_ESTIMATES,
     ONE,
@@ -23,6 +22,7 @@ from crowdwise.maths.trust.leave_out import (
     posterior_of,
     predictions,
 )
+from crowdwise.kinds.classes.methods.ensemble.independence import EvidencePower
 
 from ..conftest import planted
 

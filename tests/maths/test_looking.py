@@ -6,8 +6,8 @@ import numpy as np
 import pytest
 from scipy.special import expit, logit
 
-from crowdwise.maths.sets import looking
-from crowdwise.simulate.sets.draw import set_crowd
+from crowdwise.kinds.sets import maths as looking
+from crowdwise.kinds.sets.simulate import set_crowd
 
 
 def cells(crowd, belief=None):
@@ -23,7 +23,7 @@ def test_evidence_is_a_sum_over_all_cells():
     named = np.array([True, False, True, False, True])[:, None]
     offered = np.array([True, True, True, True, False])[:, None]
     found = looking.cells_of(np.zeros(5, dtype=np.int64), belief, named, offered, 1)
-    honest, idle = looking._evidence(found, np.array([0.5]), np.array([-3.0]), np.array([-1.0]))
+    honest, idle = looking._looking_evidence(found, np.array([0.5]), np.array([-3.0]), np.array([-1.0]))
     i, j = 6, 9
     whole = blind = 0.0
     for habit, prior in zip(looking.HABITS, looking.HABIT_PRIOR, strict=True):

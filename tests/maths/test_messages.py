@@ -10,8 +10,9 @@ from benchmarks.quality import bp_mf
 
 import crowdwise as cw
 from crowdwise import simulate
-from crowdwise.maths import messages, nodes
-from crowdwise.maths.messages import Edges, propagate
+from crowdwise.kinds.classes.maths import messages
+from crowdwise.kinds.classes.maths import messages as nodes
+from crowdwise.kinds.classes.maths.messages import Edges, propagate
 
 # (task, worker, label) of a graph without loops.
 TREE = ([0, 1, 1, 2, 2, 3, 3, 4], [0, 0, 1, 1, 2, 2, 3, 3], [0, 1, 0, 0, 1, 1, 0, 0])

@@ -8,9 +8,11 @@ import numpy as np
 import pytest
 from scipy.stats import norm
 
-from crowdwise.maths import numbers
-from crowdwise.maths.numbers import Rows, apply, row_loglik, without_own
-from crowdwise.simulate.numbers.draw import number_crowd
+from crowdwise.kinds.numbers import maths as numbers
+from crowdwise.kinds.numbers.maths import apply
+from crowdwise.kinds.numbers.maths.apply import row_loglik, without_own
+from crowdwise.kinds.numbers.maths.rows import Rows
+from crowdwise.kinds.numbers.simulate import number_crowd
 
 METHODS = {
     name: getattr(numbers, name)

@@ -8,12 +8,12 @@ import numpy as np
 import pytest
 from scipy.stats import multivariate_normal
 
-from crowdwise.maths import numbers
-from crowdwise.maths.numbers import Rows
-from crowdwise.maths.numbers.gaussians.gaussian import Workers, biases
-from crowdwise.maths.numbers.gaussians.passes import Message, Space, sweep
-from crowdwise.maths.numbers.gaussians.precision import Precision
-from crowdwise.simulate.numbers.draw import number_crowd
+from crowdwise.kinds.numbers import maths as numbers
+from crowdwise.kinds.numbers.maths.gaussian import Workers, biases
+from crowdwise.kinds.numbers.maths.passes import Message, Space, sweep
+from crowdwise.kinds.numbers.maths.precision import Precision
+from crowdwise.kinds.numbers.maths.rows import Rows
+from crowdwise.kinds.numbers.simulate import number_crowd
 
 
 def planted(seed=0, tasks=40, workers=8, per_task=4, **options):
@@ -160,7 +160,7 @@ def test_compiled_pass_equals_the_plain_one(slopes, weighted):
 def test_large_crowds_take_the_compiled_pass_and_get_the_same(monkeypatch):
     rows, _ = planted(7, tasks=400, workers=20)
     plain = numbers.gaussian(rows)
-    monkeypatch.setattr("crowdwise.maths.numbers.gaussians.passes.COMPILED_FROM", 1)
+    monkeypatch.setattr("crowdwise.kinds.numbers.maths.passes.COMPILED_FROM", 1)
     assert Space.of(rows, None).compiled
     np.testing.assert_allclose(numbers.gaussian(rows).mean, plain.mean, rtol=1e-11, atol=1e-11)
 

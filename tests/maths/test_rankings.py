@@ -9,11 +9,8 @@ import pytest
 from scipy.optimize import check_grad, minimize
 
 import crowdwise as cw
-from crowdwise.kinds.rankings.distance import distance
-from crowdwise.kinds.rankings.rows import rows_of
-from crowdwise.maths.rankings.kemeny import cost, kemeny_places
-from crowdwise.maths.rankings.mallows import log_norm
-from crowdwise.maths.rankings.plackett_luce import PlackettLuce
+from crowdwise.kinds.rankings.answers import distance, rows_of
+from crowdwise.kinds.rankings.maths import PlackettLuce, cost, kemeny_places, log_norm
 
 
 def brute(table):

@@ -9,10 +9,10 @@ from hypothesis import strategies as st
 from scipy.special import gammaln, logsumexp
 from scipy.stats import dirichlet_multinomial
 
-from crowdwise.maths.dirichlet import best_strength, log_evidence, update_mean
-from crowdwise.maths.logspace import normalise_rows, segment_sum, shares
-from crowdwise.maths.skill import worker_skill
-from crowdwise.maths.ties import break_ties, tie_shares
+from crowdwise.kinds.classes.maths.skill import worker_skill
+from crowdwise.stats.dirichlet import best_strength, log_evidence, update_mean
+from crowdwise.stats.logspace import normalise_rows, segment_sum, shares
+from crowdwise.stats.ties import break_ties, tie_shares
 
 
 def test_normalise_rows_equals_scipy():

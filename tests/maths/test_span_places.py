@@ -7,11 +7,8 @@ import pytest
 
 import crowdwise as cw
 from crowdwise import simulate
-from crowdwise.maths.spans.place import MORE_THAN_ANYWHERE, by_place, places
-from crowdwise.maths.spans.rows import span_rows
-from crowdwise.maths.spans.units import between_ends, cells
-from crowdwise.maths.spans.vote import worker_f1
-from crowdwise.simulate.spans.draw import span_crowd
+from crowdwise.kinds.spans.maths import MORE_THAN_ANYWHERE, between_ends, by_place, cells, places, span_rows, worker_f1
+from crowdwise.kinds.spans.simulate import span_crowd
 
 
 def counted(marks, extent, task, side):

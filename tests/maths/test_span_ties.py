@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import numpy as np
 
-from crowdwise.maths.spans.vote import leading
+from crowdwise.kinds.spans.maths import leading
 
 
 def test_ties_go_by_the_seed_and_keep_spans_whole():

@@ -9,13 +9,26 @@ import polars as pl
 import pytest
 
 import crowdwise as cw
-from crowdwise.aggregate.spans.tokens import unit_annotations
-from crowdwise.aggregate.spans.work import cut, layer
-from crowdwise.maths.spans.chain import ChainData, allowed, pass_, shares_of_states, viterbi
-from crowdwise.maths.spans.chain_models import bsc, hmm_crowd
-from crowdwise.maths.spans.rows import apart, nested, shared, span_rows, totals
-from crowdwise.maths.spans.scores import counts, ratios
-from crowdwise.maths.spans.units import Units, between_ends, cells
+from crowdwise.kinds.spans.fitting import cut, layer, unit_annotations
+from crowdwise.kinds.spans.maths import (
+    ChainData,
+    Units,
+    allowed,
+    apart,
+    between_ends,
+    bsc,
+    cells,
+    counts,
+    hmm_crowd,
+    nested,
+    pass_,
+    ratios,
+    shared,
+    shares_of_states,
+    span_rows,
+    totals,
+    viterbi,
+)
 
 
 def some_rows(n=40, tags=2, seed=0):
@@ -136,7 +149,7 @@ def test_forward_backward_is_enumeration(previous):
     np.testing.assert_allclose(count, want_count, atol=1e-12)
 
 
-@pytest.mark.filterwarnings("ignore::crowdwise.errors.ConvergenceWarning")
+@pytest.mark.filterwarnings("ignore::crowdwise.core.errors.ConvergenceWarning")
 @pytest.mark.parametrize("rounds", [1, 4, 8])
 def test_hmm_with_uniform_moves_is_dawid_skene_with_a_uniform_prior(rounds):
     """The same posterior after as many rounds from the same start."""

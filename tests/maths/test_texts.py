@@ -7,9 +7,17 @@ from collections import Counter
 import numpy as np
 import pytest
 
-from crowdwise.kinds.texts.words import letter_runs, plain_words, put_together, word_runs, written
-from crowdwise.maths.texts.crowd import middle, pairs_within, voted_words, weights_of
-from crowdwise.maths.texts.runs import Runs, edit_counts, edit_distance, gleu
+from crowdwise.kinds.texts.answers import letter_runs, plain_words, put_together, word_runs, written
+from crowdwise.kinds.texts.maths import (
+    Runs,
+    edit_counts,
+    edit_distance,
+    gleu,
+    middle,
+    pairs_within,
+    voted_words,
+    weights_of,
+)
 
 TEXTS = ["the cat sat", "a cat sat down", "", "the the the", "cat", "sat the cat down on a mat today", "…"]
 

@@ -10,10 +10,9 @@ from benchmarks.comparisons.__main__ import large
 from scipy.stats import kendalltau
 
 import crowdwise as cw
-from crowdwise.maths.comparisons.rows import PairRows
-from crowdwise.simulate.comparisons.draw import comparison_crowd
-from crowdwise.simulate.comparisons.scenarios import PlantedComparisons
-from crowdwise.workers.comparisons.study import flag_comparisons
+from crowdwise.kinds.comparisons.maths.models import PairRows
+from crowdwise.kinds.comparisons.simulate import PlantedComparisons, comparison_crowd
+from crowdwise.kinds.comparisons.workers import flag_comparisons
 
 
 def flagged(seed, shares):

@@ -10,10 +10,10 @@ from benchmarks.workers.false_alarms import Found, independent, measure
 
 import crowdwise as cw
 from crowdwise import simulate, workers
-from crowdwise.maths.information import spammer_score
-from crowdwise.workers.dependence.scores import spammer_scores
+from crowdwise.kinds.classes.workers.dependence import spammer_scores
+from crowdwise.kinds.classes.workers.judgement import Judgement
+from crowdwise.stats.information import spammer_score
 from crowdwise.workers.flags import NAMES, RATES, false_alarms
-from crowdwise.workers.judgement import Judgement
 
 DENSE, DENSE_UNEVEN, DENSE_TEMPTED = 3, 7, 11  # seeds: everybody labels everything
 

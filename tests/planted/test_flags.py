@@ -8,9 +8,9 @@ from benchmarks.workers.flags import auc, ring, spammer_crowd
 
 import crowdwise as cw
 from crowdwise import simulate, workers
-from crowdwise.workers.dependence.covariance import shared_signal
-from crowdwise.workers.judgement import Judgement
-from crowdwise.workers.suspicion import suspicion
+from crowdwise.kinds.classes.workers.copying import suspicion
+from crowdwise.kinds.classes.workers.dependence import shared_signal
+from crowdwise.kinds.classes.workers.judgement import Judgement
 
 
 def caught(flags, votes, names):

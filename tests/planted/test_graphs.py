@@ -9,7 +9,7 @@ import pytest
 
 import crowdwise as cw
 from crowdwise import simulate
-from crowdwise.maths.graphs.field import Graph, settle
+from crowdwise.kinds.classes.maths.graphs import Graph, settle
 
 
 @pytest.mark.parametrize(("name", "gain"), [("linked_plain", 0.05), ("linked_loose", 0.0), ("linked_clean", 0.25)])

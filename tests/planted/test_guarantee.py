@@ -38,8 +38,8 @@ def test_the_naive_threshold_breaks_it():
                                                    (refusal.KINDS[2], 0.97, 1.0)])  # fmt: skip
 def test_gold_that_is_no_random_sample_is_refused(kind, low, high):
     from crowdwise.core.errors import DataError
-    from crowdwise.guarantee.gold import Gold
-    from crowdwise.guarantee.sampling import check_random
+    from crowdwise.evaluation.guarantee.gold import Gold
+    from crowdwise.evaluation.guarantee.sampling import check_random
 
     rng, refused = np.random.default_rng(3), 0
     for _ in range(100):

@@ -8,11 +8,11 @@ import numpy as np
 import pytest
 from benchmarks.numbers.flags import MIXED, counts
 
-from crowdwise.maths import numbers
-from crowdwise.maths.numbers import Rows
-from crowdwise.maths.numbers.intervals import gaussian_interval
-from crowdwise.maths.numbers.picture.quality import quality
-from crowdwise.simulate.numbers.draw import number_crowd
+from crowdwise.kinds.numbers import maths as numbers
+from crowdwise.kinds.numbers.maths.intervals import gaussian_interval
+from crowdwise.kinds.numbers.maths.rows import Rows
+from crowdwise.kinds.numbers.maths.workers import quality
+from crowdwise.kinds.numbers.simulate import number_crowd
 
 
 def planted(seed, tasks=1600, workers=40, per_task=5, **options):

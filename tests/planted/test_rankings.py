@@ -7,9 +7,8 @@ from collections import Counter
 import numpy as np
 
 import crowdwise as cw
-from crowdwise.simulate.rankings.draw import ranking_crowd
-from crowdwise.simulate.rankings.scenarios import PlantedRankings
-from crowdwise.workers.rankings.study import flag_rankings
+from crowdwise.kinds.rankings.simulate import PlantedRankings, ranking_crowd
+from crowdwise.kinds.rankings.workers import flag_rankings
 
 
 def flagged(seed, shares):
@@ -56,8 +55,7 @@ def test_errors_fall_with_more_rankings():
 
 def test_sparse_lists_do_not_set_honest_workers_against_each_other():
     """Four rankings of three places in lists of ten: a free temperature would follow single rankings."""
-    from crowdwise.simulate.rankings.draw import ranking_crowd
-    from crowdwise.simulate.rankings.scenarios import PlantedRankings
+    from crowdwise.kinds.rankings.simulate import PlantedRankings, ranking_crowd
 
     gaps = []
     for seed in range(4):

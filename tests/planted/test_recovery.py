@@ -9,7 +9,7 @@ import pytest
 
 import crowdwise as cw
 from crowdwise import simulate
-from crowdwise.maths.kernels import Workspace, e_step
+from crowdwise.em.kernels import Workspace, e_step
 
 
 def accuracy(method, crowd):

@@ -10,8 +10,7 @@ from benchmarks.sets.planted import ORACLE, one
 
 import crowdwise as cw
 from crowdwise import simulate
-from crowdwise.simulate.sets import set_crowd
-from crowdwise.simulate.sets.scenarios import PlantedSets
+from crowdwise.kinds.sets.simulate import PlantedSets, set_crowd
 
 
 @pytest.mark.parametrize("classes", [30, 10])

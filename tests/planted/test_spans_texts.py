@@ -9,8 +9,8 @@ import pytest
 
 import crowdwise as cw
 from crowdwise import simulate
-from crowdwise.aggregate import registry
-from crowdwise.workers.study import study
+from crowdwise.core import method_registry as registry
+from crowdwise.kinds.classes.workers.study import study
 
 
 def default(kind, votes):

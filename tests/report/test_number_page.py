@@ -10,10 +10,10 @@ import polars as pl
 import pytest
 
 import crowdwise as cw
+from crowdwise.kinds.numbers.page import edges_of, histogram
+from crowdwise.kinds.numbers.scoring import doubtful
+from crowdwise.kinds.numbers.simulate import number_crowd
 from crowdwise.report import text
-from crowdwise.report.numbers.charts import edges_of, histogram
-from crowdwise.scoring.numbers.tasks import doubtful
-from crowdwise.simulate.numbers.draw import number_crowd
 
 from .payloads import PAYLOADS
 from .reading import Page

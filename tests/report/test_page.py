@@ -14,11 +14,11 @@ import polars as pl
 import pytest
 
 import crowdwise as cw
+from crowdwise.evaluation.statement import trust
+from crowdwise.kinds.classes.page.build import build
+from crowdwise.kinds.classes.scoring.needs import needs
 from crowdwise.report import text
-from crowdwise.report.build import build
 from crowdwise.report.page import as_json
-from crowdwise.scoring.needs import needs
-from crowdwise.scoring.trust import trust
 
 from .payloads import PAYLOADS
 from .reading import Page

@@ -9,11 +9,11 @@ from pathlib import Path
 import pytest
 
 from crowdwise.core.errors import DataError
-from crowdwise.scale import pieces as pieces_module
-from crowdwise.scale import planning
-from crowdwise.scale.files import expand, is_many
-from crowdwise.scale.planning import plan
-from crowdwise.scale.wish import Wish
+from crowdwise.out_of_core import pieces as pieces_module
+from crowdwise.out_of_core import planning
+from crowdwise.out_of_core.files import expand, is_many
+from crowdwise.out_of_core.planning import plan
+from crowdwise.out_of_core.wish import Wish
 
 from .conftest import cut
 
@@ -145,7 +145,7 @@ def test_a_disk_that_cannot_be_written(tmp_path, crowd, monkeypatch):
     def full(*_):
         raise OSError(errno.ENOSPC, os.strerror(errno.ENOSPC))
 
-    monkeypatch.setattr("crowdwise.scale.parts.np.save", full)
+    monkeypatch.setattr("crowdwise.out_of_core.parts.np.save", full)
     with pytest.raises(DataError, match=r"work cannot be written \(No space left on device\)"):
         plan(cut(crowd, tmp_path / "votes"), tmp_path / "work", FIRST)
     assert not list((tmp_path / "work").glob("part-*"))

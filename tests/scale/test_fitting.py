@@ -10,12 +10,12 @@ import pytest
 
 import crowdwise as cw
 from crowdwise.core.errors import DataError, ParameterError
-from crowdwise.engine.drivers import InProcess, Threads
-from crowdwise.scale import memory
-from crowdwise.scale.fitting import Told, fit_files, fit_plan, in_parts
-from crowdwise.scale.gather import in_memory, placed
-from crowdwise.scale.planning import plan
-from crowdwise.scale.wish import Wish
+from crowdwise.em.drivers import InProcess, Threads
+from crowdwise.out_of_core import memory
+from crowdwise.out_of_core.fitting import Told, fit_files, fit_plan, in_parts
+from crowdwise.out_of_core.gather import in_memory, placed
+from crowdwise.out_of_core.planning import plan
+from crowdwise.out_of_core.wish import Wish
 
 from .conftest import cut, messy
 
@@ -105,13 +105,13 @@ def test_the_run_is_read_as_it_is_needed(planned, tmp_path, monkeypatch):
     assert one.log_loss == pytest.approx(other.log_loss, abs=1e-9)
     votes = in_memory(planned).select(tasks=["t1", "t2", "t3"])
     assert np.allclose(result.infer(votes).posterior, whole.infer(votes).posterior, atol=1e-9)
-    monkeypatch.setattr("crowdwise.scale.found.free_memory", lambda: 1000)
+    monkeypatch.setattr("crowdwise.out_of_core.memory.free_memory", lambda: 1000)
     with pytest.raises(DataError, match=r"scan\(\) goes through them"):
         _ = cw.Result.load(tmp_path / "run").posterior
 
 
 def test_a_sample_is_shown(planned, tmp_path, monkeypatch):
-    monkeypatch.setattr("crowdwise.scale.output.sample.__defaults__", (200,))
+    monkeypatch.setattr("crowdwise.out_of_core.output.sample.__defaults__", (200,))
     fit_plan(planned, quick("dawid_skene"), tmp_path / "run")
     shown, said = cw.Run.load(tmp_path / "run").shown()
     assert 100 < len(shown.result.tasks) < 300

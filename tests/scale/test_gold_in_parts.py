@@ -10,9 +10,9 @@ import polars as pl
 import pytest
 
 import crowdwise as cw
-from crowdwise.scale import calibrated, planning
-from crowdwise.scale.fitting import Told
-from crowdwise.scoring.trust import at_error, mark_parts, trust
+from crowdwise.evaluation.statement import at_error, mark_parts, trust
+from crowdwise.out_of_core import calibrated, planning
+from crowdwise.out_of_core.fitting import Told
 
 TASKS, PARTS = 1000, 4
 NAMES = np.array(["ant", "bee", "cat"])

@@ -7,7 +7,7 @@ import polars as pl
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from crowdwise.scale.hashing import name_hash
+from crowdwise.stats.hashing import name_hash
 
 MASK = 2**64 - 1
 # Written down once; a change of any of them would put tasks into other parts than plans on disk have them in.

@@ -11,12 +11,12 @@ import pytest
 import crowdwise as cw
 from crowdwise.core.errors import DataError, ParameterError
 from crowdwise.core.intake.coding import NUMBERS
-from crowdwise.scale import pieces as pieces_module
-from crowdwise.scale.files import expand
-from crowdwise.scale.gather import in_memory, placed
-from crowdwise.scale.plan import Plan
-from crowdwise.scale.planning import n_parts, plan
-from crowdwise.scale.wish import Wish
+from crowdwise.out_of_core import pieces as pieces_module
+from crowdwise.out_of_core.files import expand
+from crowdwise.out_of_core.gather import in_memory, placed
+from crowdwise.out_of_core.plan import Plan
+from crowdwise.out_of_core.planning import n_parts, plan
+from crowdwise.out_of_core.wish import Wish
 
 from .conftest import cut, messy
 

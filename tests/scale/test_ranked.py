@@ -8,13 +8,10 @@ import numpy as np
 import polars as pl
 import pytest
 
-from crowdwise.maths.guarantee.places import scale_by
-from crowdwise.maths.guarantee.ranks import Sorted, up_to
-from crowdwise.maths.guarantee.walk import ladder_of
-from crowdwise.maths.trust.gold_calibration import GoldCalibration, shippable
-from crowdwise.maths.trust.gold_sums import GoldSums
-from crowdwise.scale.hashing import fingerprint_of, sampling_order, sorted_blocks
-from crowdwise.scale.ranked import Ranked
+from crowdwise.evaluation.guarantee.sequential import Sorted, ladder_of, scale_by, up_to
+from crowdwise.out_of_core.ranked import Ranked
+from crowdwise.stats.gold_calibration import GoldCalibration, GoldSums, shippable
+from crowdwise.stats.hashing import fingerprint_of, sampling_order, sorted_blocks
 
 NUMBERS = {
     "spread": lambda rng: rng.random(20_000),

@@ -11,8 +11,8 @@ from polars.testing import assert_frame_equal
 
 import crowdwise as cw
 from crowdwise.io import run_folder
-from crowdwise.scale import output
-from crowdwise.scale.output import write_csv
+from crowdwise.out_of_core import output
+from crowdwise.out_of_core.output import write_csv
 
 from .conftest import messy
 

@@ -7,10 +7,10 @@ import logging
 import pytest
 
 from crowdwise.core.errors import DataError
-from crowdwise.scale.files import expand
-from crowdwise.scale.gather import in_memory
-from crowdwise.scale.planning import plan
-from crowdwise.scale.wish import Wish
+from crowdwise.out_of_core.files import expand
+from crowdwise.out_of_core.gather import in_memory
+from crowdwise.out_of_core.planning import plan
+from crowdwise.out_of_core.wish import Wish
 
 from .conftest import cut, messy
 from .test_plan import same

@@ -8,8 +8,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 import crowdwise as cw
-from crowdwise.maths.temperature import best_temperature, soften
-from crowdwise.maths.ties import break_ties
+from crowdwise.stats.temperature import best_temperature, soften
+from crowdwise.stats.ties import break_ties
 
 from ..conftest import planted
 

@@ -10,7 +10,7 @@ import pytest
 from polars.testing import assert_frame_equal
 
 import crowdwise as cw
-from crowdwise.aggregate import registry
+from crowdwise.core import method_registry as registry
 
 from ..conftest import planted
 

@@ -8,7 +8,7 @@ import pytest
 from sklearn.metrics import brier_score_loss, f1_score, log_loss
 
 import crowdwise as cw
-from crowdwise.scoring.evaluate import expected_calibration_error
+from crowdwise.evaluation.calibration import expected_calibration_error
 
 from ..conftest import planted
 

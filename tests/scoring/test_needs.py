@@ -11,8 +11,8 @@ import pytest
 
 import crowdwise as cw
 from crowdwise import simulate
-from crowdwise.scoring.needs import EXPERT, NOTHING, RIDDLE, VOTE, WORTH, needs
-from crowdwise.scoring.trust import settled_at
+from crowdwise.evaluation.statement import settled_at
+from crowdwise.kinds.classes.scoring.needs import EXPERT, NOTHING, RIDDLE, VOTE, WORTH, needs
 
 from ..conftest import planted
 
@@ -162,14 +162,14 @@ def test_many_workers_and_classes_are_weighed_by_an_average_worker(monkeypatch):
     votes = crowd_with_a_riddle()
     result = cw.MajorityVote().fit(votes)
     exact = needs(votes, result)
-    monkeypatch.setattr("crowdwise.scoring.needs._NUMBERS", 10)
+    monkeypatch.setattr("crowdwise.kinds.classes.scoring.needs._NEEDS_NUMBERS", 10)
     again = needs(votes, result)
     np.testing.assert_array_equal(again.kind, exact.kind)
     np.testing.assert_allclose(again.settled, exact.settled)
-    monkeypatch.setattr("crowdwise.scoring.needs._CELLS", 100)
+    monkeypatch.setattr("crowdwise.kinds.classes.scoring.needs._CELLS", 100)
     rough = needs(votes, result)
     assert rough.usual[exact.kind > 0] == pytest.approx(exact.usual[exact.kind > 0], rel=0.5)
-    monkeypatch.setattr("crowdwise.scoring.needs._CELLS", 3)
+    monkeypatch.setattr("crowdwise.kinds.classes.scoring.needs._CELLS", 3)
     assert set(needs(votes, result).kind.tolist()) == {NOTHING, VOTE}
     assert len(cw.tasks.contested(votes, result)) == votes.n_tasks
 

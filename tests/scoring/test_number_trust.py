@@ -7,8 +7,8 @@ import pytest
 
 import crowdwise as cw
 from crowdwise import simulate
-from crowdwise.maths.numbers.intervals import rescaled
-from crowdwise.scoring.outlook import outlook, statement
+from crowdwise.evaluation.statement import outlook, statement
+from crowdwise.kinds.numbers.maths.intervals import rescaled
 
 
 def crowd(seed=0, name="numbers_plain", tasks=300):

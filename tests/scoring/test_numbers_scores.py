@@ -7,12 +7,11 @@ import numpy as np
 import pytest
 from scipy import stats
 
-from crowdwise.maths import numbers
-from crowdwise.maths.numbers import Rows
-from crowdwise.maths.numbers.intervals import conformal_margin, gaussian_interval, gold_margin, interval
-from crowdwise.maths.numbers.picture.reliability import reliability
-from crowdwise.maths.numbers.picture.scores import scores
-from crowdwise.simulate.numbers.draw import number_crowd
+from crowdwise.kinds.numbers import maths as numbers
+from crowdwise.kinds.numbers.maths.intervals import conformal_margin, gaussian_interval, gold_margin, interval
+from crowdwise.kinds.numbers.maths.rows import Rows
+from crowdwise.kinds.numbers.maths.workers import reliability, scores
+from crowdwise.kinds.numbers.simulate import number_crowd
 
 
 def planted(seed=0, tasks=60, workers=10, per_task=4, **options):

@@ -11,9 +11,8 @@ import pytest
 
 import crowdwise as cw
 from crowdwise import simulate
-from crowdwise.scoring.needs import needs
-from crowdwise.scoring.outlook import statement
-from crowdwise.scoring.trust import ACCEPT, ESTIMATE, OWN, UNKNOWN, at_error, trust
+from crowdwise.evaluation.statement import ACCEPT, ESTIMATE, OWN, UNKNOWN, at_error, statement, trust
+from crowdwise.kinds.classes.scoring.needs import needs
 
 
 def crowd(name="one_coin", seed=1, tasks=400, workers=30, classes=3, labels=5):

@@ -11,7 +11,7 @@ import pytest
 from starlette.testclient import TestClient
 
 import crowdwise as cw
-from crowdwise.scoring.outlook import outlook, statement
+from crowdwise.evaluation.statement import outlook, statement
 from crowdwise.server.api.app import make_app
 from crowdwise.server.live.replay import replay
 from crowdwise.server.live.said import answers_at

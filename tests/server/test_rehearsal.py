@@ -7,10 +7,11 @@ import json
 import numpy as np
 import pytest
 
-from crowdwise.client import Batch, Stop, Task, Told
+from crowdwise.client.records import Batch, Stop, Task, Told
 from crowdwise.core.errors import ParameterError
 from crowdwise.server.config import Config
-from crowdwise.server.rehearsal import Planted, compare, drive, plant
+from crowdwise.server.rehearsal import compare, drive
+from crowdwise.server.rehearsal.crowd import Planted, plant
 
 ENOUGH = Stop("enough", True)
 TASKS = [f"t{i}" for i in range(24)]

@@ -9,9 +9,8 @@ import pytest
 import crowdwise as cw
 from crowdwise import simulate
 from crowdwise.core.errors import ParameterError
-from crowdwise.maths.judges.dependence import effective_number, error_correlation
-from crowdwise.simulate.judges import Panel, judged
-from crowdwise.simulate.judges.draw import ROUND
+from crowdwise.judges.maths import effective_number, error_correlation
+from crowdwise.kinds.classes.simulate.judges import ROUND, Panel, judged
 
 
 @pytest.mark.parametrize("name", list(simulate.JUDGE_SCENARIOS))

@@ -108,7 +108,7 @@ def test_errors_name_the_value(options, says):
 
 
 def test_workers_who_say_always_the_same_are_not_the_best():
-    from crowdwise.workers.short import number_rows
+    from crowdwise.workers.tables import number_rows
 
     crowd = sim.scenario("numbers_constants", tasks=300, workers=30, seed=1)
     constant = {name for name, kind in zip(crowd.votes.workers, crowd.kind, strict=True) if kind == "constant"}

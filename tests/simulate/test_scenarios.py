@@ -9,7 +9,7 @@ import pytest
 import crowdwise as cw
 from crowdwise import simulate as sim
 from crowdwise.core.errors import DataError, ParameterError
-from crowdwise.simulate.distinct import distinct_rows
+from crowdwise.kinds.classes.simulate.assignment import distinct_rows
 
 PRIOR = {2: [0.4, 0.6], 3: [0.2, 0.5, 0.3]}
 MATRIX = [[[0.7, 0.2, 0.1], [0.0, 1.0, 0.0], [0.3, 0.3, 0.4]]]

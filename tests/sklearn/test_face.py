@@ -12,12 +12,12 @@ from sklearn.pipeline import make_pipeline
 from sklearn.utils.estimator_checks import parametrize_with_checks
 
 import crowdwise as cw
-from crowdwise.sklearn import CrowdAggregator
+from crowdwise.sklearn.estimator import CrowdAggregator
 
 from ..conftest import planted
 
 # Their random matrices are no crowds: methods say so, and rightly.
-quiet = pytest.mark.filterwarnings("ignore::crowdwise.errors.CrowdwiseWarning")
+quiet = pytest.mark.filterwarnings("ignore::crowdwise.core.errors.CrowdwiseWarning")
 
 
 def expected_failures(estimator) -> dict[str, str]:

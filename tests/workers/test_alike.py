@@ -8,16 +8,13 @@ import numpy as np
 import pytest
 
 import crowdwise as cw
-from crowdwise.core.kind import Kind
-from crowdwise.maths.agreement import Sums, alpha, terms
-from crowdwise.maths.alike.closeness import closeness
-from crowdwise.maths.alike.pairing import Rows, within_tasks
-from crowdwise.maths.numbers.picture.reliability import reliability
-from crowdwise.workers.alike import study as study_module
-from crowdwise.workers.alike.flags import Seen, alike_flags
-from crowdwise.workers.alike.judged import by_distance
-from crowdwise.workers.alike.study import same_as
-from crowdwise.workers.speed import speed
+from crowdwise.kinds.classes.annotations import ClassHooks
+from crowdwise.kinds.numbers.maths.workers import reliability
+from crowdwise.stats.agreement import Sums, alpha, terms
+from crowdwise.stats.distance_based import Rows, closeness, within_tasks
+from crowdwise.workers import distance_based as study_module
+from crowdwise.workers.distance_based import Seen, alike_flags, by_distance, same_as
+from crowdwise.workers.timing import speed
 
 from ..conftest import planted
 
@@ -65,15 +62,14 @@ def test_dealt_out_answers_follow_nothing():
 
 def classes_by_distance(monkeypatch):
     """Classes seen through the general study."""
-    doors = {
+    hooks = {
         "distance": lambda answers, i, j: unlike(answers.label, i, j),
-        "said": lambda votes, result: type(votes.answers)(
+        "estimated_answers": lambda votes, result: type(votes.answers)(
             np.asarray(result.posterior.argmax(1), dtype=votes.label.dtype), votes.classes
         ),
     }
-    real = Kind.door
-    monkeypatch.setattr(Kind, "door", lambda self, what: doors[what] if what in doors else real(self, what))
-    monkeypatch.setattr(Kind, "can", lambda self, what: what in doors or what in self.doors)
+    for name, function in hooks.items():
+        monkeypatch.setattr(ClassHooks, name, lambda self, *args, function=function: function(*args))
 
 
 def look(votes, astray=None):
@@ -141,7 +137,7 @@ def test_squared_gaps_of_numbers_give_the_interval_alpha():
     task, worker = np.repeat(np.arange(200), 4), np.tile(np.arange(4), 200)
     value = rng.normal(size=200)[task] + rng.normal(0, 0.5, 800)
     votes = cw.number_votes(task, worker, value)
-    from crowdwise.aggregate.numbers.base import rows_of as number_rows
+    from crowdwise.kinds.numbers.fitting import rows_of as number_rows
 
     exact = reliability(number_rows(votes)[0]).alpha[0]
     top = (value.max() - value.min()) ** 2

@@ -7,7 +7,7 @@ import polars as pl
 
 import crowdwise as cw
 from crowdwise import simulate
-from crowdwise.workers.ranking import best_and_worst, best_first, worst_first
+from crowdwise.workers.studied import best_and_worst, best_first, worst_first
 
 from ..conftest import planted
 

@@ -6,8 +6,8 @@ import pytest
 from benchmarks.flags.crowds import crowd
 
 import crowdwise as cw
-from crowdwise.aggregate import registry
 from crowdwise.core import kind as kinds
+from crowdwise.core import method_registry as registry
 
 # Found at least, of those who answer at random in six crowds (the oracle of benchmarks/flags finds .31 to 1).
 LEAST = {

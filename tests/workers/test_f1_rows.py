@@ -6,8 +6,8 @@ import numpy as np
 import pytest
 
 from crowdwise import simulate
-from crowdwise.aggregate import registry
-from crowdwise.workers.f1_rows import f1_ends
+from crowdwise.core import method_registry as registry
+from crowdwise.workers.tables import f1_ends
 
 
 @pytest.mark.parametrize(("name", "method"), [("sets_plain", "set_coin"), ("spans_plain", "span_majority")])
@@ -18,7 +18,7 @@ def test_one_answer_is_neither_best_nor_worst(name, method):
             for w in range(votes.n_workers)]  # fmt: skip
     fewer = votes.take(np.sort(np.concatenate(some)))
     result = registry.method(method).fit(fewer)
-    header, rows = fewer.kind.door("worker_rows")(result, limit=2)
+    header, rows = fewer.kind.hooks.worker_rows(result, limit=2)
     said = dict(zip(fewer.workers.cast(str).to_list(), fewer.labels_per_worker.tolist(), strict=True))
     assert "about 95 %" in header
     assert rows[2][0] == "…"

@@ -8,8 +8,8 @@ from benchmarks.workers.guessers import HONEST, crowd, flagged
 
 import crowdwise as cw
 from crowdwise import simulate
-from crowdwise.maths.dirichlet import log_rows
-from crowdwise.workers.suspicion import _apart, _informative
+from crowdwise.kinds.classes.workers.copying import _apart, _informative
+from crowdwise.stats.dirichlet import log_rows
 
 # Neither the seeds of the benchmark nor those that the constants were settled on.
 SEEDS = range(20_000, 20_006)

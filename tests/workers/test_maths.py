@@ -7,15 +7,15 @@ import pytest
 from scipy.stats import binom
 
 import crowdwise as cw
-from crowdwise.aggregate.dependence.find_groups import Overlap, flagged
-from crowdwise.audit import outliers
-from crowdwise.maths import agreement as chance
-from crowdwise.maths import information as channel
-from crowdwise.maths.bootstrap import bootstrap_interval, random_blocks
-from crowdwise.maths.discovery import adjusted
-from crowdwise.maths.factors.lowrank import complete
-from crowdwise.maths.skill import share_interval, worker_skill
-from crowdwise.workers.dependence.following import follows_others
+from crowdwise.kinds.classes.maths.factors import complete
+from crowdwise.kinds.classes.maths.skill import share_interval, worker_skill
+from crowdwise.kinds.classes.methods.dependence import Overlap, flagged
+from crowdwise.kinds.classes.workers import outliers
+from crowdwise.kinds.classes.workers.dependence import follows_others
+from crowdwise.stats import agreement as chance
+from crowdwise.stats import information as channel
+from crowdwise.stats.bootstrap import bootstrap_interval, random_blocks
+from crowdwise.stats.discovery import adjusted
 
 
 def test_capacity_of_textbook_channels():

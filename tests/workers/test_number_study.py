@@ -7,8 +7,8 @@ import polars as pl
 import pytest
 
 import crowdwise as cw
-from crowdwise.simulate.numbers.draw import number_crowd
-from crowdwise.workers.speed import speed
+from crowdwise.kinds.numbers.simulate import number_crowd
+from crowdwise.workers.timing import speed
 
 
 def votes_of(crowd, **more):

@@ -11,7 +11,7 @@ import pytest
 
 import crowdwise as cw
 from crowdwise import simulate, workers
-from crowdwise.workers.judgement import Judgement
+from crowdwise.kinds.classes.workers.judgement import Judgement
 
 from ..conftest import planted
 

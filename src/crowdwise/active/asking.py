@@ -7,9 +7,9 @@ from typing import TYPE_CHECKING
 import numpy as np
 import numpy.typing as npt
 
-from .board import HALF
 from .records import Asked, Stopped
 from .rules import Crowd, best_pair
+from .task_index import HALF
 
 if TYPE_CHECKING:
     from .session import Session

@@ -19,11 +19,11 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
-from ..aggregate.confusion.hierarchical import Crowd, Hierarchical
 from ..core.errors import DataError, ParameterError
+from ..em.kernels import Stats
 from ..kinds.classes.annotations import Annotations
-from ..maths.kernels import Stats
-from .chains import Chains
+from ..kinds.classes.methods.confusion.hierarchical import Crowd, Hierarchical
+from .answer_lists import Chains
 
 F8 = npt.NDArray[np.float64]
 # Passes over the tasks under one prior, as in the batch fit.

@@ -20,18 +20,17 @@ import numpy as np
 import numpy.typing as npt
 import polars as pl
 
-from ..aggregate.registry import default_method
-from ..aggregate.registry import method as make
 from ..core.errors import DataError, ParameterError
+from ..core.method_registry import default_method
+from ..core.method_registry import method as make
 from ..core.result import Result
 from ..core.votes import Votes
+from ..evaluation.statement import Trust, trust
 from ..kinds.classes.annotations import Annotations
-from ..scoring.needs import EXPERT, MOST, NOTHING, VOTE, Needs, gains, needs
-from ..scoring.tasks import contested
-from ..scoring.trust import Trust, trust
+from ..kinds.classes.scoring.needs import EXPERT, MOST, NOTHING, VOTE, Needs, gains, needs
+from ..kinds.classes.scoring.tasks import contested
 from .allocate import steps
-from .asked import Askable, askable
-from .may_ask import coded, table_of
+from .records import Askable, askable, coded, table_of
 
 F8 = npt.NDArray[np.float64]
 EVERYBODY = "everybody who may be asked has answered it"
@@ -125,7 +124,7 @@ def plan(votes: Votes[Any], *, budget: float | None = None, result: Result | Non
     >>> cw.active.plan(votes, budget=10).n_votes
     10
     """
-    found: Plan = votes.kind.ask("plan", votes, budget=budget, result=result, **options)
+    found: Plan = votes.kind.hooks.plan(votes, budget=budget, result=result, **options)
     return found
 
 

@@ -7,12 +7,12 @@ from collections.abc import Mapping
 
 import numpy as np
 
-from ..aggregate.registry import default_method
-from ..aggregate.registry import method as make
 from ..core.errors import CrowdwiseWarning
+from ..core.method_registry import default_method
+from ..core.method_registry import method as make
+from ..evaluation.statement import trust
 from ..kinds.classes.annotations import Annotations
-from ..scoring.calibrate import calibrate
-from ..scoring.trust import trust
+from ..kinds.classes.scoring.calibrate import calibrate
 from .session import Session
 from .stopping import Stated
 

@@ -14,8 +14,8 @@ import numpy as np
 import numpy.typing as npt
 
 from ..core.errors import ParameterError
-from ..maths.information import entropy, expected_gain
-from ..maths.kernels import board as kernels
+from ..stats.information import entropy, expected_gain
+from . import kernels
 
 F8 = npt.NDArray[np.float64]
 I8 = npt.NDArray[np.int64]

@@ -15,12 +15,11 @@ import numpy.typing as npt
 
 from ..core.errors import DataError
 from .asking import Choice
-from .board import Board
 from .online import OnlineModel
-from .pools import Everybody, Pool
-from .records import Asked, Settings, Stopped
+from .records import Asked, Everybody, Pool, Settings, Stopped
 from .rules import Policy, policy_of
 from .stopping import Stated, Stopping, of_project
+from .task_index import Board
 
 # With fewer answers per answered task than this, one round of EM is enough.
 FEW = 3

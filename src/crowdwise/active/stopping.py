@@ -7,8 +7,7 @@ from collections import deque
 from dataclasses import dataclass
 from typing import Annotated
 
-from ..core.params import Count, Positive, PositiveShare, Share, check
-from ..core.rules import AtLeast
+from ..core.params import AtLeast, Count, Positive, PositiveShare, Share, check
 
 # Reasons why a task gets no more answers; "" while it is open.
 OPEN, SURE, CAP, WORTH, NOBODY, GOLD = "", "sure", "cap", "not worth it", "nobody left to ask", "gold"

@@ -15,12 +15,11 @@ import numpy as np
 import numpy.typing as npt
 import polars as pl
 
-from ..aggregate.gold import as_gold
 from ..core.errors import ParameterError
 from ..kinds.classes.annotations import Annotations
+from ..kinds.classes.methods.gold import as_gold
 from .online import OnlineModel
-from .pools import Recorded
-from .records import Asked, Settings, Stopped
+from .records import Asked, Recorded, Settings, Stopped
 from .refit import refit
 from .rules import Policy
 from .session import Session

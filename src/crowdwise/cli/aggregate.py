@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
+from ..core.kind import KindHooks
 from .loading import checked_method, chosen_method, load, load_prior
 from .options import Force, Gold, GoldColumns, Json, Method, Params, Prior, Seed, Votes
 from .sampling import (
@@ -74,10 +75,10 @@ def aggregate(
     pattern ('votes/*.parquet') or an address (s3://bucket/votes/*.parquet); see docs/scale.md for votes that do not fit
     into memory.
     """
+    from ..evaluation.statement import at_error, error_of
     from ..io.beside import refuse_to_overwrite
     from ..io.csv.cells import to_csv
     from ..io.run_folder import OWN, Run
-    from ..scoring.trust import at_error, error_of
 
     method = _asked_method(method, subjective)
     far = Far(out_of_core, dask, work_dir, grouped)
@@ -129,8 +130,8 @@ def _in_parts(
     measured: Measured,
 ) -> None:
     """The same over votes that lie in parts on disk."""
-    from ..aggregate import registry
-    from ..scale.fitting import default_in_parts
+    from ..core import method_registry as registry
+    from ..out_of_core.fitting import default_in_parts
     from .options import parse_params
     from .vote_options import parse_order
 
@@ -152,12 +153,12 @@ def _asked_method(method: str | None, subjective: bool) -> str | None:
 
 def _fit(chosen: Any, annotations: Any, how: dict[str, Any], drop_flagged: bool) -> tuple[Result, Any]:
     """The result, and the votes that it rests on."""
-    from ..aggregate.fitting import fit
-    from ..audit.removal import fit_without_flagged
+    from ..evaluation.fitting import fit
+    from ..kinds.classes.workers.removal import fit_without_flagged
 
     if not drop_flagged:
         return fit(annotations, chosen, **how), annotations
-    annotations.kind.door("flags")  # one line where these votes have none
+    annotations.kind.hooks.require(KindHooks.flags)  # one line where these votes have none
     found = fit_without_flagged(chosen, annotations, **how)
     for sentence in found.sentences():
         say(clean(sentence))
@@ -166,7 +167,7 @@ def _fit(chosen: Any, annotations: Any, how: dict[str, Any], drop_flagged: bool)
 
 def summary(result: Result, annotations: Any, output: Path | None) -> dict[str, Any]:
     """What --json prints."""
-    from ..scoring.outlook import statement
+    from ..evaluation.statement import statement
 
     made = statement(result)
     level = {} if made is None else {"trust": made.to_dict()}
@@ -190,7 +191,7 @@ def summary(result: Result, annotations: Any, output: Path | None) -> dict[str, 
 
 def tell(result: Result, annotations: Any, output: Path | None, check: str = "") -> None:
     """The short summary for people."""
-    from ..scoring.outlook import outlook
+    from ..evaluation.statement import outlook
 
     kind = result.kind
     say(
@@ -199,12 +200,12 @@ def tell(result: Result, annotations: Any, output: Path | None, check: str = "")
     )
     tell_choice(result)
     say(clean(outlook(result, written=check)))
-    for sentence in kind.door("sentences")(annotations, result):
+    for sentence in kind.hooks.sentences(annotations, result):
         say(clean(sentence))
     none = int((annotations.labels_per_task == 0).sum())
     if none:
         who, rows = ("1 task has", "its row shows") if none == 1 else (f"{none:,} tasks have", "their rows show")
         say(f"{who} no label at all; {rows} the {result.estimate.without_labels}")
     if output is not None:
-        print_table("Workers, best and worst", *kind.door("worker_rows")(result))
+        print_table("Workers, best and worst", *kind.hooks.worker_rows(result))
         say(f"written to {output}")

@@ -54,10 +54,10 @@ def compare(
 
     Held-out score: mean log-likelihood of annotations that the method has not seen; it needs no truth.
     """
-    from ..aggregate import registry
+    from ..core import method_registry as registry
+    from ..evaluation.compare import compare as run
     from ..io.beside import refuse_to_overwrite
-    from ..scoring.compare import FILES
-    from ..scoring.compare import compare as run
+    from ..kinds.classes.scoring.compare import FILES
 
     for name in method or ():
         registry.card(name)

@@ -8,14 +8,14 @@ from typing import TYPE_CHECKING, Annotated, Any
 import numpy as np
 import typer
 
-from ..aggregate.registry import DEFAULT
 from ..core.errors import MissingDependencyError
+from ..core.method_registry import DEFAULT
 from .options import Force, Seed
 from .terminal import console, print_table
 
 if TYPE_CHECKING:
     from ..core.result import Result
-    from ..simulate import Crowd
+    from ..kinds.classes.simulate.planted import Crowd
 
 # Digits that the crowd labels; the rest tests the classifiers.
 LABELLED = 1200
@@ -29,10 +29,10 @@ def demo(
     force: Force = False,
 ) -> None:
     """See what crowdwise does, in under a minute: a troubled crowd labels handwritten digits."""
+    from ..evaluation.statement import ERROR, at_error
     from ..io.beside import refuse_to_overwrite
     from ..io.run_folder import OWN, Run
     from ..report import write as write_report
-    from ..scoring.trust import ERROR, at_error
 
     out = console(stderr=False)
     refuse_to_overwrite(output / "run", OWN, force)
@@ -91,8 +91,8 @@ def _kinds() -> list[str]:
 
 def _methods(crowd: Crowd, digits: Any, seed: int) -> dict[str, Any]:
     """Labels by three methods, and what a classifier learns from each."""
-    from ..aggregate import registry
-    from ..scoring.evaluate import evaluate
+    from ..core import method_registry as registry
+    from ..evaluation.evaluate import evaluate
 
     results, rows = {}, []
     for name in ("majority_vote", "dawid_skene", DEFAULT):
@@ -121,10 +121,9 @@ def _classifier(digits: Any, labels: Any) -> float:
 
 def _how_right(crowd: Crowd, result: Result, out: Any) -> None:
     """What can be stated without the truth, and what the truth shows: the report's sentence."""
-    from ..report.calibration import calibration
-    from ..report.verdict import by_truth
-    from ..scoring.outlook import outlook
-    from ..scoring.trust import trust
+    from ..evaluation.statement import outlook, trust
+    from ..kinds.classes.page.tasks import calibration
+    from ..kinds.classes.page.verdict import by_truth
 
     shown = by_truth(calibration(crowd.annotations, result, crowd.truth_table()), trust(result))
     out.print(f"Of the labels by {result.method} crowdwise knows, without the truth: {outlook(result)}.")
@@ -142,7 +141,7 @@ def _right(crowd: Crowd) -> list[float]:
 
 def _whom_to_trust(crowd: Crowd, result: Result) -> None:
     """The best and the worst of each kind: what crowdwise thinks beside what their labels are."""
-    from ..workers.short import bar
+    from ..workers.tables import bar
 
     kinds, accuracy = _kinds(), _right(crowd)
     order = sorted(range(len(kinds)), key=lambda w: -float(result.skill[w]))

@@ -46,8 +46,8 @@ def evaluate(
 ) -> None:
     """Score labels and probabilities against the truth, with 95 % intervals."""
     from ..core.result import Result
-    from ..scoring.evaluate import evaluate as score
-    from ..scoring.evaluate import kind_of
+    from ..evaluation.evaluate import evaluate as score
+    from ..evaluation.evaluate import kind_of
 
     if truth is None:
         raise ParameterError("evaluate needs --truth FILE, a table task,label")

@@ -49,15 +49,15 @@ class Fitted:
 
 def obtain(votes: str, wanted: Wanted) -> Fitted:
     """The result of a run folder, calibrated on gold where some is given, or the method fitted to a file."""
-    from ..scoring.trust import at_error, error_of
+    from ..evaluation.statement import at_error, error_of
 
     made = _from_run(votes, wanted) if is_run(votes, wanted.asked) else _from_file(votes, wanted)
     return replace(made, result=at_error(made.result, error_of(made.result, wanted.error)))
 
 
 def _from_file(votes: str, wanted: Wanted) -> Fitted:
-    from ..aggregate.fitting import fit
-    from ..audit.blind import blind_fit
+    from ..evaluation.fitting import fit
+    from ..kinds.classes.workers.removal import blind_fit
 
     checked_method(wanted.method)
     answers, gold = load(votes, wanted.asked, *wanted.gold, wanted.method)
@@ -79,9 +79,9 @@ def _from_file(votes: str, wanted: Wanted) -> Fitted:
 
 
 def _from_run(votes: str, wanted: Wanted) -> Fitted:
-    from ..aggregate.fitting import calibrated_on
-    from ..audit.blind import blind_to
+    from ..evaluation.fitting import calibrated_on
     from ..io.run_folder import Run
+    from ..kinds.classes.workers.removal import blind_to
 
     saved = Run.load(votes)
     run, note = saved.shown()

@@ -29,7 +29,7 @@ def inspect(
     annotations = reading.annotations
     facts = _origin(reading) | annotations.describe()
     facts["repeats"] = _repeats(annotations)
-    rows, tables, advice = annotations.kind.door("inspect")(facts, classes)
+    rows, tables, advice = annotations.kind.hooks.inspect(facts, classes)
     facts["advice"] = _advice(facts) + advice
     if json:
         print_json(facts)

@@ -5,6 +5,7 @@ from __future__ import annotations
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
+from ..core.kind import KindHooks
 from .terminal import say
 from .vote_options import Asked
 
@@ -31,8 +32,8 @@ def load(
 
     A method that was asked for tells what the answers are, where nothing else does.
     """
-    from ..aggregate import registry
-    from ..scale.files import is_many
+    from ..core import method_registry as registry
+    from ..out_of_core.files import is_many
 
     if is_many(votes):
         return load_many(votes, asked, asked.truth(gold, columns))
@@ -57,8 +58,8 @@ def load_many(votes: str, asked: Asked, known: Any) -> tuple[Any, Any]:
     """Votes of several files or objects, read into memory one after the other."""
     from tempfile import TemporaryDirectory
 
-    from ..scale.gather import in_memory
-    from ..scale.planning import plan
+    from ..out_of_core.gather import in_memory
+    from ..out_of_core.planning import plan
     from .scale.parts import Far, wish_of
 
     with TemporaryDirectory(prefix="crowdwise-") as folder:
@@ -79,8 +80,8 @@ def chosen_method(method: str | None, votes: Any, seed: int, param: list[str] | 
 
     Refused where it takes another kind of answers.
     """
-    from ..aggregate import registry
     from ..core import kind as kinds
+    from ..core import method_registry as registry
     from ..core.errors import ParameterError
     from .options import parse_params
 
@@ -97,7 +98,7 @@ def chosen_method(method: str | None, votes: Any, seed: int, param: list[str] | 
 
 def checked_method(method: str | None) -> None:
     """Refuse a name that nobody knows before a large file is read."""
-    from ..aggregate import registry
+    from ..core import method_registry as registry
 
     if method is not None:
         registry.card(method)
@@ -109,19 +110,19 @@ def checked_grades(votes: Any, grades: dict[str, Any]) -> None:
 
     if not grades:
         return
-    if not votes.kind.can("grades"):
+    if not votes.kind.hooks.supports(KindHooks.check_grades):
         raise ParameterError(f"--level and --order grade the agreement of classes; these are {votes.kind.people}")
-    votes.kind.door("grades")(votes, **grades)
+    votes.kind.hooks.check_grades(votes, **grades)
 
 
 def load_prior(prior: Path) -> Any:
     """The Result in a folder, or a table whose counts are numbers and whose names are text."""
     import polars as pl
 
-    from ..aggregate.prior import COLUMNS
     from ..core.errors import DataError
     from ..core.result import Result
     from ..io.tables import open_table
+    from ..kinds.classes.methods.gold import COLUMNS
 
     if prior.is_dir():
         return Result.load(prior)

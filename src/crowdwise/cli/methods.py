@@ -13,7 +13,7 @@ from .terminal import console, print_json, print_table
 from .training.ways import WAYS
 
 if TYPE_CHECKING:
-    from ..aggregate.registry import Card
+    from ..core.card import Card
     from ..core.params import Param
 
 
@@ -24,8 +24,8 @@ def methods(
     json: Json = False,
 ) -> None:
     """List the methods: family, what they need and can, parameters with ranges and defaults."""
-    from ..aggregate import registry
     from ..core import kind as kinds
+    from ..core import method_registry as registry
 
     if name is not None:
         about = _about(name)
@@ -57,7 +57,7 @@ def methods(
 
 
 def _about(name: str) -> dict[str, Any]:
-    from ..aggregate import registry
+    from ..core import method_registry as registry
     from ..core.paramtext import describe
 
     card = registry.LEARNERS.get(name) or registry.card(name)
@@ -85,7 +85,7 @@ def _card(card: Card) -> dict[str, Any]:
 
 
 def _aggregator(name: str) -> tuple[str, list[Param], list[Param]]:
-    from ..aggregate import registry
+    from ..core import method_registry as registry
     from ..core.params import of
 
     cls = registry.get(name)
@@ -98,7 +98,7 @@ def _learner(name: str) -> tuple[str, list[Param], list[Param]]:
     from ..core.params import of
 
     try:
-        from ..learn.classifier import method_class, method_parameters
+        from ..learn.fitting import method_class, method_parameters
     except ModuleNotFoundError as error:
         raise MissingDependencyError(
             f"{name} needs {error.name}; install it with: pip install 'crowdwise[torch]'"

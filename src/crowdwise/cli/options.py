@@ -117,7 +117,7 @@ Method = Annotated[
 
 def parse_params(method: str, given: list[str] | None) -> dict[str, Any]:
     """name=value pairs as values of the types that the method's parameters have."""
-    from ..aggregate import registry
+    from ..core import method_registry as registry
     from ..core.params import of
 
     return parse_pairs(method, given, of(registry.get(method)))

@@ -64,7 +64,7 @@ def stated(
     """How the gold was drawn, as `cw.fit` takes it: as given; else as recorded beside its file, or in the run whose fit
     was given it (`result`); else a terminal is asked. None where nobody says."""
     from ..core.errors import ParameterError
-    from ..guarantee.sampling import draw_beside
+    from ..evaluation.guarantee.sampling import draw_beside
 
     if gold is None:
         if sampling is not None:
@@ -86,7 +86,7 @@ def stated(
 
 def recorded_in(result: Result, gold: Any) -> str | None:
     """How this gold was drawn by the record of a result whose fit was given it; None where it was given other gold."""
-    from ..aggregate.fitting import sampling_of
+    from ..evaluation.fitting import sampling_of
 
     return sampling_of(result) if same_gold(result, gold) else None
 
@@ -95,7 +95,7 @@ def same_gold(result: Result, gold: Any) -> bool:
     """Whether all tasks of this gold were gold in the fit of a result."""
     import polars as pl
 
-    from ..guarantee.gold import gold_tasks
+    from ..evaluation.guarantee.gold import gold_tasks
 
     if result.gold is None or not (isinstance(gold, dict) or "task" in gold.columns):
         return False
@@ -105,7 +105,7 @@ def same_gold(result: Result, gold: Any) -> bool:
 
 def tell_assumed(result: Result) -> None:
     """A note where confidence is calibrated on gold that nobody states to be a random sample."""
-    from ..aggregate.fitting import ASSUMED
+    from ..evaluation.fitting import ASSUMED
 
     check = result.extra.get("gold_check") or {}
     if "reason" not in check and check.get("sampling") == ASSUMED:
@@ -117,7 +117,7 @@ def tell_assumed(result: Result) -> None:
 
 def refuse_check(check: Path | None, force: bool) -> None:
     """Refuse to overwrite the file of tasks to check or its record."""
-    from ..guarantee.sampling import record_of
+    from ..evaluation.guarantee.sampling import record_of
     from ..io.beside import refuse_to_overwrite
 
     if check is not None:
@@ -126,8 +126,8 @@ def refuse_check(check: Path | None, force: bool) -> None:
 
 def write_check(result: Result, check: Path | None, seed: int) -> str:
     """Write the file of tasks to check, where one is named; its name."""
-    from ..guarantee.sampling import save_check
-    from ..scoring.trust import TO_CHECK
+    from ..evaluation.guarantee.sampling import save_check
+    from ..evaluation.statement import TO_CHECK
 
     if check is None:
         return ""

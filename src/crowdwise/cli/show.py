@@ -7,7 +7,7 @@ from typing import Annotated
 
 import typer
 
-from ..scoring.scored import Table
+from ..evaluation.scores import Table
 from .options import Json
 from .terminal import console, print_json, print_table
 
@@ -38,10 +38,10 @@ def show(
         return
     out = console(stderr=False)
     settings = ", ".join(f"{k}={v}" for k, v in result.params.items())
-    summary, tables = result.kind.door("show")(result)
+    summary, tables = result.kind.hooks.show(result)
     out.print(f"{result.method} ({settings})")
     out.print(f"{result.n_tasks:,} tasks, {len(result.workers):,} workers; {summary}")
-    header, rows = result.kind.door("worker_rows")(result)
+    header, rows = result.kind.hooks.worker_rows(result)
     tables.insert(len(tables) - 1, Table("Workers, best and worst", header, rows))
     for table in tables:
         print_table(table.title, table.header, table.rows, stderr=False)

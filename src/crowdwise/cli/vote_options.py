@@ -12,6 +12,8 @@ from typing import TYPE_CHECKING, Annotated, Any, get_type_hints
 
 import typer
 
+from ..core.kind import KindHooks
+
 if TYPE_CHECKING:
     import polars as pl
 
@@ -213,8 +215,8 @@ class Asked:
 
         if path is None:
             return None
-        if kind is not None and kind.can("read_truth") and columns is None:
-            own: pl.DataFrame = kind.door("read_truth")(path, missing=tuple(self.missing or ()))
+        if kind is not None and kind.hooks.supports(KindHooks.read_truth_file) and columns is None:
+            own: pl.DataFrame = kind.hooks.read_truth_file(path, missing=tuple(self.missing or ()))
             return own
         return read_truth(path, columns=parse_columns(columns, TRUTH_OPTION), missing=tuple(self.missing or ()))
 

@@ -58,7 +58,7 @@ def workers(
     """
     from ..io.beside import refuse_to_overwrite
     from ..io.csv.folder import write_tables
-    from ..scoring.sentences import err_together
+    from ..kinds.classes.scoring.shown import err_together
     from ..workers.study import study
 
     if output is not None:

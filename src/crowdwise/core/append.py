@@ -12,8 +12,7 @@ import polars as pl
 
 from .errors import ParameterError
 from .intake.coding import NUMBERS
-from .intake.occasions import occasions, one_voice
-from .intake.repeats import Duplicates, resolve, told
+from .intake.repeats import Duplicates, occasions, one_voice, resolve, told
 from .ledger import Ledger
 from .side_tables import SideTable, joined
 from .vocabulary import Codes, widened

@@ -14,8 +14,9 @@ import numpy.typing as npt
 import polars as pl
 
 from .estimate import Estimate, WorkerPicture
-from .kind import Kind, get, resolve
+from .kind import Kind
 from .model import Model
+from .registry import get, resolve
 from .votes import Votes
 
 if TYPE_CHECKING:
@@ -101,7 +102,7 @@ class Result(Course):
         )
 
     def _repr_html_(self) -> str:
-        shown: str = self.kind.door("card")(self)
+        shown: str = self.kind.hooks.result_html(self)
         return shown
 
     @property
@@ -114,7 +115,7 @@ class Result(Course):
         """Plots on matplotlib. Of classes `.workers()`, `.confusion(worker)`, `.calibration(truth)`, `.contested()`; of
         numbers `.workers()`, `.estimates(truth)`; of orders `.leaderboard()`, of triplets `.map()`, of same or
         different `.clusters()`, of spans `.tags()`, of boxes and outlines `.picture(task)`; of all `.workers()`."""
-        return self.kind.door("plots")(self)
+        return self.kind.hooks.plots(self)
 
     @property
     def expected_accuracy(self) -> tuple[float, float, float] | None:
@@ -129,7 +130,7 @@ class Result(Course):
     @cached_property
     def model(self) -> Model[Any] | None:
         """What the fit has learnt, ready to judge other votes; None where the method keeps nothing that could."""
-        made: Model[Any] | None = resolve(self.kind.doors["model"])(self) if self.kind.can("model") else None
+        made = self.kind.hooks.model(self)
         return made
 
     # ---------------------------------------------------------------- tables
@@ -189,7 +190,7 @@ class Result(Course):
 
         `unknown_workers="average"` treats workers never seen before as the crowd's average worker.
         """
-        found: Result = self.kind.door("infer")(self, annotations, unknown_workers)
+        found: Result = self.kind.hooks.infer(self, annotations, unknown_workers)
         return found
 
     def save(self, folder: str | Path, *, force: bool = False) -> None:

@@ -12,13 +12,13 @@ import numpy as np
 import numpy.typing as npt
 import polars as pl
 
-from ..maths.order import offsets
 from .answers import Answers
 from .errors import DataError, ParameterError
 from .intake.coding import NUMBERS, Coded
 from .intake.repeats import Duplicates
-from .kind_table import get
 from .ledger import Ledger
+from .order import offsets
+from .registry import get
 from .side_tables import SideTable, narrowed
 from .vocabulary import codes_of, recode
 
@@ -76,7 +76,7 @@ class Votes(Coded[A], Generic[A]):
         )
 
     def _repr_html_(self) -> str:
-        shown: str = self.kind.door("html")(self)
+        shown: str = self.kind.hooks.votes_html(self)
         return shown
 
     @property
@@ -222,7 +222,7 @@ class Votes(Coded[A], Generic[A]):
 
     def linked(self, links: Any) -> Self:
         """The same votes with links between tasks: a table of two columns of tasks and, if there is one, of weights."""
-        from .links import link_table
+        from .side_tables import link_table
 
         return replace(self, links=link_table(links))
 
@@ -238,7 +238,7 @@ class Votes(Coded[A], Generic[A]):
 
     def describe(self) -> dict[str, Any]:
         """What is in the data, as plain values: sizes, overlap, graph, agreement, ledger."""
-        described: dict[str, Any] = self.kind.door("describe")(self)
+        described: dict[str, Any] = self.kind.hooks.describe(self)
         return described
 
 

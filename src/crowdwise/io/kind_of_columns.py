@@ -9,7 +9,7 @@ import polars as pl
 
 from ..core import kind as kinds
 from ..core.intake.columns import ALSO_KNOWN_AS, KNOWN_AS
-from ..core.kind import Kind
+from ..core.kind import Kind, KindHooks
 
 FALLBACK = "classes"
 
@@ -97,7 +97,9 @@ def kind_of_header(header: Sequence[str]) -> Kind | None:
     if set(KNOWN_AS["label"].split()) & set(header):
         return None
     every = (kinds.get(name) for name in kinds.names() if name != FALLBACK)
-    return next((kind for kind in every if kind.can("evaluate") and set(kind.columns) <= set(header)), None)
+    return next(
+        (kind for kind in every if kind.hooks.supports(KindHooks.evaluate) and set(kind.columns) <= set(header)), None
+    )
 
 
 def may_be_classes(header: Sequence[str]) -> bool:

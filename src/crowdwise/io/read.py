@@ -11,17 +11,17 @@ import polars as pl
 
 from ..core import kind as kinds
 from ..core.errors import DataError, LedgerWarning
-from ..core.intake.column import UnknownClasses
+from ..core.intake.column import UnknownClasses, asking, reads_like_missing
 from ..core.intake.columns import ALSO_KNOWN_AS, KNOWN_AS, TRUTH, TRUTH_KNOWN_AS, TRUTH_OPTION
-from ..core.intake.missing import asking, reads_like_missing
 from ..core.intake.repeats import Duplicates
+from ..core.kind import KindHooks
 from ..core.vocabulary import as_series, quote
 from .formats.base import Multiple, Rejected
 from .formats.detect import detect
 from .kind_of_columns import kind_of_header
 from .reading import FORMATS, Reading, choose_columns, read_all
-from .sources import open_source
-from .tables import Table, format_of, table_of
+from .sources import Table, open_source
+from .tables import format_of, table_of
 
 __all__ = ["FORMATS", "Reading", "read", "read_all", "read_truth"]
 
@@ -83,9 +83,13 @@ def _of_a_kind(table: Table) -> pl.DataFrame | None:
     """A truth in columns that only one kind of answers has, as that kind reads them."""
     for name in kinds.names():
         kind = kinds.get(name)
-        told = kind.told_by(table.header) if kind.can("truth") and kind.told_by is not None else None
+        told = (
+            kind.told_by(table.header)
+            if kind.hooks.supports(KindHooks.truth_table) and kind.told_by is not None
+            else None
+        )
         if told is not None:
-            found: pl.DataFrame | None = kind.door("truth")(table.read(table.header))
+            found: pl.DataFrame | None = kind.hooks.truth_table(table.read(table.header))
             if found is not None:
                 return found
     return None

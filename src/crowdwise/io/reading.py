@@ -18,7 +18,7 @@ from ..core.errors import DataError, ParameterError
 from ..core.intake.column import UnknownClasses
 from ..core.intake.columns import TAKEN, candidates, choose, values
 from ..core.intake.repeats import Duplicates
-from ..core.kind import Kind, resolve
+from ..core.kind import Kind
 from ..core.vocabulary import quote
 from .about import facts, with_about, with_links
 from .formats import FORMATS as EXPORTS
@@ -29,8 +29,8 @@ from .found_votes import coded_votes, with_facts
 from .kind_of_columns import FALLBACK, answer_of, fitting, may_be_classes, roles, told, told_by_values
 from .numerals import respell, with_points
 from .snorkel import read_snorkel
-from .sources import Source, open_source, printable
-from .tables import Table, format_of, table_of
+from .sources import Source, Table, open_source, printable
+from .tables import format_of, table_of
 from .wide import read_wide
 
 TABLES = ("csv", "tsv", "jsonl", "parquet", "excel", "wide", "snorkel")
@@ -146,7 +146,7 @@ def _add_offered(found: Found, record: Kind, offered: Any) -> None:
     """A column of what could be chosen in each row, by its task."""
     if "offered" not in record.roles:
         raise ParameterError(f"offered does not go with {record.people}")
-    found.columns["offered"] = resolve(record.doors["offered"])(found.columns["task"], offered)
+    found.columns["offered"] = record.hooks.offered(found.columns["task"], offered)
 
 
 def _coder(

@@ -12,7 +12,7 @@ import polars as pl
 from ..core import kind as kinds
 from ..core.errors import DataError, ParameterError
 from ..core.faults import first_line
-from ..core.kind import resolve
+from ..core.registry import resolve
 from ..core.result import Result
 from ..core.vocabulary import quote
 from .beside import refuse_to_overwrite, written_beside
@@ -24,7 +24,7 @@ from .runcheck import COMMON, EXTRA, Held, check_facts
 from .sources import LONGEST_LINE, printable
 
 # Format 1 is that of version 0.1.0, which knew classes only; format 2 says the kind of the answers; in format 3 the
-# tasks lie in parts (scale/output.py).
+# tasks lie in parts (out_of_core/output.py).
 FORMAT, IN_PARTS, FORMATS = 2, 3, (1, 2, 3)
 ALWAYS = ("result.json", "arrays.npz", "tasks.parquet", "workers.parquet")
 # With the vocabularies that kinds bring.
@@ -65,7 +65,7 @@ def write_result(result: Result, folder: Path) -> None:
 def load(folder: Path) -> Result:
     """Read a folder that `save` wrote; a stranger may have had it in between, so all of it is checked."""
     if (folder / "result.json").is_file() and (facts := in_parts(folder)) is not None:
-        found: Result = resolve("crowdwise.scale.found:found_in")(load_files(folder), folder, facts)
+        found: Result = resolve("crowdwise.out_of_core.found:found_in")(load_files(folder), folder, facts)
         return found
     return load_files(folder)
 
@@ -127,7 +127,7 @@ _COLUMN = {"classes": "label"}
 def _parts(about: dict[str, Any]) -> tuple[Any, Any]:
     """The classes of the estimate and of the workers' picture of the kind that the file says."""
     kind = kinds.get(str(about.get("kind", "classes"))[:60])
-    return kind.door("estimate"), kind.door("picture")
+    return kind.hooks.estimate_types()
 
 
 def read_json(path: Path) -> dict[str, Any]:

@@ -14,7 +14,7 @@ import polars as pl
 
 from ..core.errors import DataError
 from ..core.intake.coding import NUMBERS, encode
-from ..core.intake.occasions import is_of_rows
+from ..core.intake.repeats import is_of_rows
 from ..core.ledger import Ledger
 from ..core.result import Result
 from ..core.votes import Votes

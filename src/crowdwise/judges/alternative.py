@@ -14,9 +14,9 @@ import numpy as np
 import numpy.typing as npt
 import polars as pl
 
-from ..aggregate.judges.voices import Voices
-from ..maths.logspace import segment_sum
-from ..maths.order import offsets
+from ..core.order import offsets
+from ..kinds.classes.methods.judges import Voices
+from ..stats.logspace import segment_sum
 
 F8 = npt.NDArray[np.float64]
 I8 = npt.NDArray[np.int64]

@@ -12,14 +12,14 @@ import numpy as np
 import numpy.typing as npt
 import polars as pl
 
-from ..aggregate.gold import Gold
-from ..aggregate.judges.voices import Voices
 from ..core.errors import DataError
 from ..core.intake.frames import to_polars
 from ..core.side_tables import column_by, side_table
 from ..kinds.classes.annotations import Annotations
-from ..maths.discovery import adjusted
-from ..maths.judges.bias import Effect, regression
+from ..kinds.classes.methods.gold import Gold
+from ..kinds.classes.methods.judges import Voices
+from ..stats.discovery import adjusted
+from .maths import Effect, regression
 from .position import position_rows
 
 F8 = npt.NDArray[np.float64]

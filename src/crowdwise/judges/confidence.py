@@ -7,9 +7,9 @@ from dataclasses import dataclass
 import numpy as np
 import numpy.typing as npt
 
-from ..aggregate.gold import Gold
-from ..aggregate.judges.voices import Voices
-from ..maths.judges.platt import Platt, fit_platt, why_ignored
+from ..kinds.classes.methods.gold import Gold
+from ..kinds.classes.methods.judges import Voices
+from ..stats.platt import Platt, fit_platt, why_ignored
 
 F8 = npt.NDArray[np.float64]
 BINS = 8

@@ -8,15 +8,9 @@ import numpy as np
 import numpy.typing as npt
 import polars as pl
 
-from ..aggregate.gold import Gold
-from ..aggregate.judges.voices import Voices
-from ..maths.judges.dependence import (
-    effective_interval,
-    effective_number,
-    error_correlation,
-    shrunk,
-    unknown_pairs,
-)
+from ..kinds.classes.methods.gold import Gold
+from ..kinds.classes.methods.judges import Voices
+from .maths import effective_interval, effective_number, error_correlation, shrunk, unknown_pairs
 
 F8 = npt.NDArray[np.float64]
 I8 = npt.NDArray[np.int64]

@@ -14,9 +14,9 @@ import numpy as np
 import numpy.typing as npt
 import polars as pl
 
-from ..maths.judges.budget import ALL_SUBSETS, pareto, squared_correlation, subsets
-from ..maths.judges.stack import fit_stack, folds, log_loss, out_of_fold
-from ..scoring.intervals import jeffreys
+from ..evaluation.intervals import jeffreys
+from ..kinds.classes.maths.judges import fit_stack, folds, log_loss, out_of_fold
+from .maths import ALL_SUBSETS, pareto, squared_correlation, subsets
 
 F8 = npt.NDArray[np.float64]
 I8 = npt.NDArray[np.int64]

@@ -9,14 +9,14 @@ import numpy as np
 import numpy.typing as npt
 import polars as pl
 
-from ..aggregate.dependence.find_groups import find_groups
-from ..aggregate.judges.about import kinds_of, told_families
 from ..core.errors import DataError
 from ..core.intake.frames import to_polars
 from ..core.side_tables import column_by, side_table
 from ..core.vocabulary import as_series, lookup, quote
 from ..core.votes import Votes
 from ..kinds.classes.annotations import Annotations
+from ..kinds.classes.methods.dependence import find_groups
+from ..kinds.classes.methods.judges import kinds_of, told_families
 
 I8 = npt.NDArray[np.int64]
 F8 = npt.NDArray[np.float64]

@@ -9,10 +9,17 @@ import numpy as np
 import numpy.typing as npt
 import polars as pl
 
-from ..maths.bootstrap import central
-from ..maths.judges.budget import best_variance, labels_per_task, squared_correlation, variance, worth_up_to
-from ..maths.judges.dependence import effective_number, error_correlation
-from ..maths.judges.stack import folds, out_of_fold
+from ..kinds.classes.maths.judges import folds, out_of_fold
+from ..stats.bootstrap import central
+from .maths import (
+    best_variance,
+    effective_number,
+    error_correlation,
+    labels_per_task,
+    squared_correlation,
+    variance,
+    worth_up_to,
+)
 
 F8 = npt.NDArray[np.float64]
 I8 = npt.NDArray[np.int64]

@@ -11,7 +11,7 @@ import polars as pl
 from ..core.errors import DataError
 from ..core.vocabulary import quote
 from ..kinds.classes.annotations import Annotations
-from ..maths.judges.bias import position_both, position_once, smallest_visible
+from .maths import position_both, position_once, smallest_visible
 
 F8 = npt.NDArray[np.float64]
 I8 = npt.NDArray[np.int64]

@@ -6,7 +6,7 @@ from typing import Any
 
 import polars as pl
 
-from ..scoring.scored import Table
+from ..evaluation.scores import Table
 from .frontier import Frontier
 from .study import Judges
 

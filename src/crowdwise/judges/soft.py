@@ -8,12 +8,11 @@ from typing import Any
 import numpy as np
 import polars as pl
 
-from ..aggregate.judges.about import kinds_of
-from ..aggregate.judges.voices import voices
-from ..aggregate.voting.subjective import Subjective
 from ..core.result import Result
+from ..evaluation.scores import Table
 from ..kinds.classes.annotations import Annotations, as_annotations
-from ..scoring.scored import Table
+from ..kinds.classes.methods.judges import kinds_of, voices
+from ..kinds.classes.methods.voting import Subjective
 from .known import is_person
 from .subjective import SoftScores, group_tables, soft_scores
 

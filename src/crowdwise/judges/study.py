@@ -11,15 +11,12 @@ import numpy as np
 import numpy.typing as npt
 import polars as pl
 
-from ..aggregate.confusion.dawid_skene import DawidSkene
-from ..aggregate.gold import Gold, as_gold
-from ..aggregate.judges.about import without_gold
-from ..aggregate.judges.family_vote import FamilyVote
-from ..aggregate.judges.judge_stack import JudgeStack
-from ..aggregate.judges.voices import Voices, voices
 from ..core.errors import DataError, IdentifiabilityWarning
 from ..core.result import Result
 from ..kinds.classes.annotations import Annotations, as_annotations
+from ..kinds.classes.methods.confusion.matrices import DawidSkene
+from ..kinds.classes.methods.gold import Gold, as_gold
+from ..kinds.classes.methods.judges import FamilyVote, JudgeStack, Voices, voices, without_gold
 from .alternative import alternative_table
 from .bias import bias_table
 from .confidence import Stated, stated

@@ -9,14 +9,14 @@ import numpy as np
 import numpy.typing as npt
 import polars as pl
 
-from ..aggregate.judges.voices import Voices
-from ..aggregate.voting.subjective import rater_rows
 from ..core.errors import DataError
 from ..core.side_tables import column_by
 from ..core.vocabulary import quote
 from ..kinds.classes.annotations import Annotations
-from ..maths.discovery import adjusted
-from ..maths.judges.subjective import choose_strength, divergence, group_difference, held_out, soft_labels
+from ..kinds.classes.maths.judges import choose_strength, divergence, group_difference, held_out, soft_labels
+from ..kinds.classes.methods.judges import Voices
+from ..kinds.classes.methods.voting import rater_rows
+from ..stats.discovery import adjusted
 
 F8 = npt.NDArray[np.float64]
 I8 = npt.NDArray[np.int64]

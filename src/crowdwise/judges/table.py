@@ -8,13 +8,12 @@ import numpy as np
 import numpy.typing as npt
 import polars as pl
 
-from ..aggregate.gold import Gold
-from ..aggregate.judges.about import kinds_of
-from ..aggregate.judges.voices import Voices
 from ..core.result import Result
 from ..core.side_tables import column_by
+from ..evaluation.intervals import jeffreys
 from ..kinds.classes.annotations import Annotations
-from ..scoring.intervals import jeffreys
+from ..kinds.classes.methods.gold import Gold
+from ..kinds.classes.methods.judges import Voices, kinds_of
 from .confidence import Stated
 
 F8 = npt.NDArray[np.float64]

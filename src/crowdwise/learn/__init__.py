@@ -11,50 +11,48 @@ from typing import TYPE_CHECKING, Any
 from ..core.errors import MissingDependencyError
 
 _HOMES = {
-    "CrowdBatch": "feeding.batch",
-    "Crowd": "feeding.crowd",
-    "CrowdData": "feeding.data",
-    "FeatureFolder": "feeding.folder",
-    "CrowdMethod": "method",
-    "CrowdModel": "method",
-    "Defaults": "method",
-    "Output": "method",
-    "Frozen": "nets",
-    "make_net": "nets",
-    "Sweep": "training.sweep",
-    "train": "training.loop",
-    "History": "training.history",
-    "Callback": "training.callbacks",
-    "JsonLines": "training.callbacks",
-    "TensorBoard": "training.callbacks",
-    "CrowdClassifier": "classifier",
-    "CrowdRegressor": "regressor",
-    "CrowdRanker": "comparisons.ranker",
-    "CrowdClusterer": "similarities.clusterer",
-    "CrowdTagger": "spans.tagger",
-    "NumberCrowd": "numbers.crowd",
-    "NumberMethod": "numbers.method",
-    "Choice": "choice",
-    "choose": "choice",
+    "CrowdBatch": "crowdwise.learn.data.batch",
+    "Crowd": "crowdwise.learn.data.crowd",
+    "CrowdData": "crowdwise.learn.data.dataset",
+    "FeatureFolder": "crowdwise.learn.data.folder",
+    "CrowdMethod": "crowdwise.learn.method",
+    "CrowdModel": "crowdwise.learn.method",
+    "Defaults": "crowdwise.learn.method",
+    "Output": "crowdwise.learn.method",
+    "Frozen": "crowdwise.learn.nets",
+    "make_net": "crowdwise.learn.nets",
+    "Sweep": "crowdwise.learn.training.sweep",
+    "train": "crowdwise.learn.training.loop",
+    "History": "crowdwise.learn.training.history",
+    "Callback": "crowdwise.learn.training.history",
+    "JsonLines": "crowdwise.learn.training.history",
+    "TensorBoard": "crowdwise.learn.training.history",
+    "CrowdClassifier": "crowdwise.kinds.classes.learn.classifier",
+    "CrowdRegressor": "crowdwise.kinds.numbers.learn.regressor",
+    "CrowdRanker": "crowdwise.kinds.comparisons.learn",
+    "CrowdClusterer": "crowdwise.kinds.similarities.learn",
+    "CrowdTagger": "crowdwise.kinds.spans.learn",
+    "NumberCrowd": "crowdwise.kinds.numbers.learn.crowd",
+    "NumberMethod": "crowdwise.kinds.numbers.learn.crowd",
+    "Choice": "crowdwise.kinds.classes.learn.choice",
+    "choose": "crowdwise.kinds.classes.learn.choice",
 }
 
 if TYPE_CHECKING:
-    from .choice import Choice, choose
-    from .classifier import CrowdClassifier
-    from .comparisons.ranker import CrowdRanker
-    from .feeding.batch import CrowdBatch
-    from .feeding.crowd import Crowd
-    from .feeding.data import CrowdData
-    from .feeding.folder import FeatureFolder
+    from ..kinds.classes.learn.choice import Choice, choose
+    from ..kinds.classes.learn.classifier import CrowdClassifier
+    from ..kinds.comparisons.learn import CrowdRanker
+    from ..kinds.numbers.learn.crowd import NumberCrowd, NumberMethod
+    from ..kinds.numbers.learn.regressor import CrowdRegressor
+    from ..kinds.similarities.learn import CrowdClusterer
+    from ..kinds.spans.learn import CrowdTagger
+    from .data.batch import CrowdBatch
+    from .data.crowd import Crowd
+    from .data.dataset import CrowdData
+    from .data.folder import FeatureFolder
     from .method import CrowdMethod, CrowdModel, Defaults, Output
     from .nets import Frozen, make_net
-    from .numbers.crowd import NumberCrowd
-    from .numbers.method import NumberMethod
-    from .regressor import CrowdRegressor
-    from .similarities.clusterer import CrowdClusterer
-    from .spans.tagger import CrowdTagger
-    from .training.callbacks import Callback, JsonLines, TensorBoard
-    from .training.history import History
+    from .training.history import Callback, History, JsonLines, TensorBoard
     from .training.loop import train
     from .training.sweep import Sweep
 
@@ -91,7 +89,7 @@ def __getattr__(name: str) -> Any:
     if name not in _HOMES:
         raise AttributeError(f"module 'crowdwise.learn' has no attribute {name!r}")
     try:
-        value = getattr(import_module(f".{_HOMES[name]}", __name__), name)
+        value = getattr(import_module(_HOMES[name]), name)
     except ModuleNotFoundError as error:
         if error.name not in ("torch", "safetensors"):
             raise

@@ -11,19 +11,18 @@ import polars as pl
 import torch
 from torch import Tensor, nn
 
-from ..core.kind import resolve
-from ..core.params import Count, Whole, check_given
+from ..core.params import AtLeast, Below, Count, Whole, check_given
+from ..core.registry import resolve
 from ..core.result import Result, versions
-from ..core.rules import AtLeast, Below
 from ..core.votes import Votes
+from .data.batch import CrowdBatch
+from .data.crowd import Rows
+from .data.dataset import CrowdData, FeatureError
 from .estimator import not_fitted
-from .feeding.batch import CrowdBatch
-from .feeding.crowd import Rows
-from .feeding.data import CrowdData, FeatureError
 from .fitting import Fitting
 from .method import CrowdModel, Method, Output, Rate
 from .probe import evaluating
-from .training.callbacks import Callback
+from .training.history import Callback
 from .training.loop import Criterion
 from .training.sweep import ROWS
 

@@ -8,9 +8,9 @@ from pathlib import Path
 import torch
 from torch import Tensor
 
-from .feeding.batch import CrowdBatch
-from .feeding.crowd import Crowd
-from .feeding.disk import let_go, on_disk
+from .data.batch import CrowdBatch
+from .data.crowd import Crowd
+from .data.folder import let_go, on_disk
 from .method import CrowdMethod, Output
 from .training.sweep import Part, Sweep
 

@@ -10,7 +10,7 @@ import numpy as np
 import numpy.typing as npt
 
 from ..core.errors import ParameterError
-from .feeding.data import FeatureError
+from .data.dataset import FeatureError
 
 
 class Estimator:

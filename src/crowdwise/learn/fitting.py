@@ -11,19 +11,18 @@ from typing import Any, ClassVar
 import torch
 from torch import nn
 
-from ..aggregate.registry import learner
 from ..core.errors import ParameterError
+from ..core.method_registry import learner
 from ..core.params import Param, of
+from .data.crowd import Rows
+from .data.dataset import CrowdData
 from .estimator import Estimator
-from .feeding.crowd import Rows
-from .feeding.data import CrowdData
 from .method import CrowdModel, Method
 from .optimizers import make_optimizers
 from .probe import last_linear
-from .training.callbacks import Callback
-from .training.history import History
+from .training.history import Callback, History
+from .training.hold_out import hold_out
 from .training.loop import Criterion, train
-from .training.selection import hold_out
 
 
 class Fitting(Estimator):

@@ -12,12 +12,14 @@ import torch
 from torch import Tensor, nn
 
 from ..core.errors import DataError
-from ..core.params import Count, check_given
-from ..core.rules import AtLeast, Below
-from .feeding.batch import CrowdBatch, at_least_single
-from .feeding.crowd import Crowd, Rows
-from .probe import as_wanted, linear_layers, takes_whole_numbers
-from .probe import last_linear as last_linear  # it has always been found here
+from ..core.params import AtLeast, Below, Count, check_given
+from .data.batch import CrowdBatch, at_least_single
+from .data.crowd import Crowd, Rows
+from .probe import (
+    as_wanted,
+    linear_layers,
+    takes_whole_numbers,
+)
 from .training.sweep import Sweep
 
 # Of learning and of weight decay; single precision holds no more.

@@ -76,8 +76,8 @@ class Plots:
         """
         from ..core.truth import truth_table
         from ..core.vocabulary import lookup, spelt_like
-        from ..scoring.bins import bins
-        from ..scoring.evaluate import ALL_GOLD
+        from ..evaluation.calibration import bins
+        from ..evaluation.evaluate import ALL_GOLD
 
         result, table = self.result, truth_table(truth)
         at, known = lookup(result.tasks, table["task"])

@@ -11,7 +11,7 @@ from markupsafe import Markup
 from ..core.result import Result
 from ..core.votes import Votes
 from ..kinds.classes.annotations import Annotations
-from ..scoring.evaluate import SCORES, Evaluation
+from ..kinds.classes.scoring.evaluate import SCORES, Evaluation
 
 # Rows of annotations, classes in a list, and classes in a confusion matrix that are shown.
 ROWS, CLASSES, MATRIX = 8, 12, 20
@@ -40,7 +40,7 @@ def votes_html(votes: Votes[Any]) -> str:
 
 def result_html(result: Result) -> str:
     """What a result of any kind is, and the last of the tables that `show` has of it. Everything is escaped."""
-    summary, tables = result.kind.door("show")(result)
+    summary, tables = result.kind.hooks.show(result)
     head = Markup("<p><b>{}</b>: {:,} tasks, {:,} workers; {}</p>").format(
         result.method, len(result.tasks), len(result.workers), summary
     )

@@ -9,12 +9,12 @@ import numpy as np
 import numpy.typing as npt
 from markupsafe import Markup
 
-from ..aggregate.numbers.gold import number_truth
 from ..core.errors import DataError, ParameterError
 from ..core.result import Result
 from ..core.vocabulary import lookup
+from ..evaluation.evaluate import ALL_GOLD
 from ..kinds.numbers.estimate import NumberEstimate, NumberWorkers
-from ..scoring.evaluate import ALL_GOLD
+from ..kinds.numbers.fitting import number_truth
 from . import TASKS, WORKERS, axes, name_of
 from .notebook import table
 

@@ -15,13 +15,14 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from ..core.errors import DataError, unwritable
+from ..core.kind import KindHooks
 
 if TYPE_CHECKING:
     import polars as pl
 
     from ..core.result import Result
     from ..core.votes import Votes
-    from ..maths.agreement import Level
+    from ..stats.agreement import Level
 
 __all__ = ["render", "write"]
 
@@ -49,10 +50,10 @@ def render(
     accept and fair left there gets sections of its own. `error` is the share of wrong labels that may ship (None: that
     of the run, else 0.05).
     """
-    from ..scoring.trust import at_error
+    from ..evaluation.statement import at_error
+    from ..kinds.classes.page.over_time import tells_of_training, training_section
     from . import page
-    from .attached import attached
-    from .over_time import tells_of_training, training_section
+    from .page import attached
     from .plain_page import plain_page
 
     result = result if error is None else at_error(result, error)
@@ -62,7 +63,9 @@ def render(
     kind = result.kind
     if votes.kind is not kind:
         raise DataError(f"the result is of {kind.people}, the votes are {votes.kind.people}")
-    sheet = kind.ask("page", votes, result, **options) if kind.can("page") else plain_page(votes, result)
+    sheet = (
+        kind.hooks.page(votes, result, **options) if kind.hooks.supports(KindHooks.page) else plain_page(votes, result)
+    )
     course = [] if by_itself else training_section(result, history)
     sheet = replace(sheet, sections=[*sheet.sections, *course, *attached(folder)])
     return page.render(sheet, result, title=title, made=made)

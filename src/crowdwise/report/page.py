@@ -8,18 +8,40 @@ from __future__ import annotations
 import base64
 import hashlib
 import json
+from collections.abc import Sequence
+from dataclasses import dataclass
 from functools import cache
 from importlib.resources import files
+from pathlib import Path
 from typing import Any
 
 from jinja2 import Environment, PackageLoader, StrictUndefined
 from markupsafe import Markup
 
+from ..core.registry import resolve
 from ..core.result import Result
-from . import text
-from .downloads import downloads
-from .method import described, trace
+from ..workers.flags import Coefficient
+from . import svg, text
+from .method import described, downloads, trace
 from .sheet import Section, Sheet
+
+# ----------------------------------------------------------------
+# Sections of a run's page from files that other commands put into its folder: estimate, accept, fair.
+# One line here for each such file; what it names gets the folder and returns a Section.
+
+FILES = {
+    "estimates.json": "crowdwise.report.guarantee:estimates_section",
+    "certificate.json": "crowdwise.report.guarantee:accepted_section",
+    "gaps.csv": "crowdwise.report.guarantee:fairness_section",
+}
+
+
+def attached(folder: Path | None) -> list[Section]:
+    """A section for each of the files that lie there."""
+    if folder is None:
+        return []
+    return [resolve(door)(folder) for name, door in FILES.items() if (folder / name).is_file()]
+
 
 # What may not stand in a data block as it is: it could end the block, or the line.
 _UNSAFE = str.maketrans({"<": "\\u003c", ">": "\\u003e", "&": "\\u0026", "\u2028": "\\u2028", "\u2029": "\\u2029"})
@@ -78,3 +100,27 @@ def _static(name: str) -> str:
 
 def _hash(content: str) -> str:
     return "sha256-" + base64.b64encode(hashlib.sha256(content.encode()).digest()).decode()
+
+
+# ---------------------------------------------------------------- Sections that pages of several kinds have
+
+
+@dataclass(frozen=True)
+class Measure:
+    """An agreement coefficient with its bar."""
+
+    of: Coefficient
+    bar: Markup
+
+
+def measures(coefficients: Sequence[Coefficient]) -> list[Measure]:
+    """All coefficients drawn on one scale, which begins at zero unless something is negative."""
+    lows = [c.low if c.low is not None else c.value for c in coefficients]
+    start = -1.0 if any(low is not None and low < -0.2 for low in lows) else -0.2
+    return [Measure(c, svg.interval(c.value, c.low, c.high, start=start)) for c in coefficients]
+
+
+def agreement_section(coefficients: Sequence[Coefficient], about: str) -> Section:
+    """The coefficients in a table; `about` says what they are."""
+    body = fragment("agreement.html.j2", measures=measures(coefficients), about=about)
+    return Section("agreement", "Agreement", "Agreement", body)

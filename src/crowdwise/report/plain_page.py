@@ -6,18 +6,16 @@ from typing import Any
 
 from ..core.result import Result
 from ..core.votes import Votes
-from ..scoring.outlook import outlook
-from ..scoring.scored import Table
-from ..workers.agreement import agreement_table
-from ..workers.flags import flag_table
+from ..evaluation.scores import Table
+from ..evaluation.statement import outlook
+from ..workers.flags import agreement_table, flag_table
 from ..workers.studied import Studied
 from ..workers.study import study
-from . import workers as crew
-from .page import fragment
-from .sections import agreement_section
+from .page import agreement_section, fragment
 from .sheet import Section, Sheet
 from .text import count, shown
-from .verdict import whom_to_talk_to
+from .workers import notes as flag_notes
+from .workers import whom_to_talk_to
 
 # Rows shown of the workers (at each end) and of the tasks.
 ENDS, TASKS = 100, 200
@@ -48,7 +46,7 @@ def plain_page(votes: Votes[Any], result: Result) -> Sheet:
 
 
 def _workers(look: Studied) -> Any:
-    flags = fragment("flags.html.j2", notes=crew.notes(look.flags, look.meanings))
+    flags = fragment("flags.html.j2", notes=flag_notes(look.flags, look.meanings))
     return flags + fragment("tables.html.j2", tables=[_fit(table) for table in look.worker_tables(ENDS)])
 
 

@@ -1,27 +1,18 @@
-"""The workers' rows and their confusion matrices, as the page shows them."""
+"""Flags of workers as notes of the report."""
 
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
-from typing import Any
 
-import numpy as np
 import polars as pl
-from markupsafe import Markup
 
-from ..kinds.classes.annotations import Annotations
-from ..workers.flags import Flag, false_alarms_in_words
-from ..workers.ranking import best_first
+from ..workers.flags import Coefficient, Flag, false_alarms_in_words
 from ..workers.studied import Studied
-from ..workers.study import Study
-from . import svg
-from .text import enough, percent, shown, span, strength
+from .text import enough, number, shown, span, strength
 
 # Rows of the table of workers; matrices at once, and in all; classes in a matrix.
 SHOWN = 400
-MATRICES, MORE = 12, 36
-CLASSES = 24
 
 
 @dataclass(frozen=True)
@@ -36,25 +27,6 @@ class Note:
     evidence: str
     partners: str
     tasks: str
-
-
-@dataclass(frozen=True)
-class Row:
-    """A worker's numbers (`of`, by the names of the quality table), bar and flags."""
-
-    worker: str
-    of: dict[str, Any]
-    bar: Markup
-    flags: list[str]
-
-
-@dataclass(frozen=True)
-class Matrix:
-    """A worker's confusion matrix with its caption."""
-
-    worker: str
-    caption: str
-    drawing: Markup
 
 
 def notes(flags: Sequence[Flag], meanings: Mapping[str, str]) -> list[Note]:
@@ -75,16 +47,6 @@ def notes(flags: Sequence[Flag], meanings: Mapping[str, str]) -> list[Note]:
     ]
 
 
-def rows(look: Study) -> list[Row]:
-    """Workers with labels, the best first; where there are too many, the flagged and the busiest."""
-    flagged = flags_by_worker(look)
-    out = []
-    for row in best_first(most_telling(look, flagged)).to_dicts():
-        bar = svg.interval(row["skill"], row["skill_low"], row["skill_high"], mark=row["gold_accuracy"])
-        out.append(Row(shown(row["worker"]), row, bar, flagged.get(str(row["worker"]), [])))
-    return out
-
-
 def flags_by_worker(look: Studied) -> dict[str, list[str]]:
     """The names of each worker's flags, each once."""
     flagged: dict[str, list[str]] = {}
@@ -103,45 +65,34 @@ def most_telling(look: Studied, flagged: Mapping[str, list[str]]) -> pl.DataFram
     return table.sort("_grave", "n_labels", descending=True, maintain_order=True).head(SHOWN)
 
 
-def matrices(votes: Annotations, look: Study) -> list[Matrix]:
-    """Small multiples, the most interesting first: the flagged, then those whose errors cost most labels."""
-    k = votes.n_classes
-    if not len(look.confusion) or k < 2:
+# ---------------------------------------------------------------- Sentences about flagged workers and agreement
+
+# The bounds that Krippendorff gives for alpha.
+_GOOD, _FAIR = 0.8, 0.667
+
+
+def agreement_in_words(coefficients: Sequence[Coefficient], answers: str = "labels") -> list[str]:
+    """What Krippendorff's alpha says of the crowd."""
+    alpha = next((c for c in coefficients if c.name.startswith("Krippendorff")), None)
+    if alpha is None:
         return []
-    quality = look.quality
-    wrong = (quality["n_labels"] * (1 - quality["skill"].fill_null(1.0))).to_numpy()
-    grave = {str(flag.worker) for flag in look.flags if flag.name != "unknown"}
-    names = quality["worker"].cast(pl.String).to_list()
-    order = sorted(range(len(names)), key=lambda w: (names[w] not in grave, -wrong[w]))
-    order = [w for w in order if quality["n_labels"][w] > 0][: MATRICES + MORE]
-    cells = {name: look.confusion[name].to_numpy().reshape(-1, k, k) for name in ("p", "low", "high", "n_effective")}
-    keep = np.sort(np.argsort(-np.bincount(votes.label, minlength=k), kind="stable")[:CLASSES])
-    classes = [shown(c, 24) for c in votes.classes.gather(keep).cast(pl.String).to_list()]
-    out = []
-    for w in order:
-        part = {name: table[w][np.ix_(keep, keep)] for name, table in cells.items()}
-        tips = _tips(part, classes) if len(keep) <= 6 else None
-        drawing = svg.matrix(part["p"], classes, _spoken(part["p"], names[w], classes), tips)
-        caption = f"{quality['n_labels'][w]:,} labels"
-        if quality["skill"][w] is not None:
-            caption += f", skill {percent(quality['skill'][w])}"
-        out.append(Matrix(shown(names[w], 30), caption, drawing))
-    return out
+    if alpha.value is None:
+        return [f"Agreement beyond chance cannot be measured: {alpha.reason}."]
+    word = "good" if alpha.value >= _GOOD else "fair" if alpha.value >= _FAIR else "low"
+    where = span(alpha.low, alpha.high)
+    said = f"Agreement beyond chance is {word}: Krippendorff's alpha {number(alpha.value)}" + (
+        f" ({where})." if where else "."
+    )
+    if word == "low":
+        said += f" Single {answers} are not to be trusted, which is no verdict on the {answers} weighed together."
+    return [said]
 
 
-def _tips(part: dict[str, Any], classes: list[str]) -> list[list[str]]:
-    return [
-        [
-            f"{said} where {true} is true: {percent(part['p'][i, j])} "
-            f"({span(part['low'][i, j], part['high'][i, j])}; n {part['n_effective'][i, j]:.0f})"
-            for j, said in enumerate(classes)
-        ]
-        for i, true in enumerate(classes)
-    ]
-
-
-def _spoken(p: Any, worker: str, classes: list[str]) -> str:
-    """The matrix in words: what the worker says most often where each class is true."""
-    most = p.argmax(axis=1)
-    said = [f"{true}: says {classes[most[i]]} {percent(p[i, most[i]])}" for i, true in enumerate(classes[:8])]
-    return f"Confusion matrix of worker {shown(worker, 30)}. " + "; ".join(said)
+def whom_to_talk_to(grave: Sequence[Flag], meanings: Mapping[str, str], at_most: int = 6) -> list[tuple[str, str, str]]:
+    """One line a worker, with their most serious flag."""
+    seen: dict[str, tuple[str, str, str]] = {}
+    for flag in grave:
+        seen.setdefault(
+            str(flag.worker), (shown(flag.worker), meanings.get(flag.name, flag.name), shown(flag.evidence, 300))
+        )
+    return list(seen.values())[:at_most]

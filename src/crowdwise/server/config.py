@@ -6,7 +6,9 @@ from collections.abc import Mapping
 from dataclasses import asdict, dataclass, fields, replace
 from typing import Any
 
-from ..active import POLICIES, Settings, Stopping
+from ..active.records import Settings
+from ..active.rules import POLICIES
+from ..active.stopping import Stopping
 from ..core.errors import CrowdwiseError, ParameterError
 from .problems import Problem
 from .words import LINE, TEXT, name_of, text_of

@@ -9,7 +9,7 @@ from typing import Any
 
 from ..core.errors import DataError, unwritable
 from ..io.tables import open_table
-from ..kinds.rankings.parsing import items_in
+from ..kinds.rankings.answers import items_in
 from .problems import Problem
 from .words import name_of
 

@@ -8,11 +8,11 @@ from typing import Any, Self
 import numpy as np
 import numpy.typing as npt
 
-from ..aggregate.registry import DEFAULT, method
 from ..core.errors import MissingDependencyError
+from ..core.method_registry import DEFAULT, method
 from ..core.result import Result
 from ..kinds.classes.annotations import Annotations
-from ..maths.ties import winners
+from ..stats.ties import winners
 from .shapes import InputError, Wide, dress, dress_proba, is_long
 
 try:

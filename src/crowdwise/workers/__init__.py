@@ -11,24 +11,53 @@ Every function takes (Annotations, Result), never a method object, and returns t
 
 from __future__ import annotations
 
+from importlib import import_module
 from typing import TYPE_CHECKING, Any
 
-from ..core.kind import resolve
-from .agreement import agreement, agreement_table, krippendorff_alpha
-from .coaching import coachable
-from .coefficient import Coefficient
-from .confusions import class_table, confusion_table
-from .dependence.colluders import collusion_flags
-from .dependence.covariance import covariance_flags
-from .drift import drift_flags, learning_curve
-from .flags import Flag, flag_table
-from .pairs import pair_table
-from .quality import quality
-from .ranking import best_first, worst_first
-from .spammers import spammer_flags
-from .studied import Studied
-from .study import Study, study
+if TYPE_CHECKING:
+    from ..kinds.classes.workers.agreement import agreement, krippendorff_alpha
+    from ..kinds.classes.workers.coaching import coachable
+    from ..kinds.classes.workers.dependence import collusion_flags, covariance_flags
+    from ..kinds.classes.workers.drift import drift_flags, learning_curve
+    from ..kinds.classes.workers.judgement import class_table, confusion_table
+    from ..kinds.classes.workers.outliers import agreement_outliers, robust_outliers
+    from ..kinds.classes.workers.pairs import pair_table
+    from ..kinds.classes.workers.quality import quality, spammer_flags
+    from ..kinds.classes.workers.removal import Removal, dependence_groups, drop_flagged
+    from ..kinds.classes.workers.study import Study
+    from .flags import Coefficient, Flag, agreement_table, flag_table
+    from .studied import Studied, best_first, worst_first
+    from .study import study
 
+# name -> module. The functions for class labels are imported when they are first asked for.
+_HOMES = {
+    "agreement": "kinds.classes.workers.agreement",
+    "krippendorff_alpha": "kinds.classes.workers.agreement",
+    "coachable": "kinds.classes.workers.coaching",
+    "collusion_flags": "kinds.classes.workers.dependence",
+    "covariance_flags": "kinds.classes.workers.dependence",
+    "drift_flags": "kinds.classes.workers.drift",
+    "learning_curve": "kinds.classes.workers.drift",
+    "class_table": "kinds.classes.workers.judgement",
+    "confusion_table": "kinds.classes.workers.judgement",
+    "agreement_outliers": "kinds.classes.workers.outliers",
+    "robust_outliers": "kinds.classes.workers.outliers",
+    "pair_table": "kinds.classes.workers.pairs",
+    "quality": "kinds.classes.workers.quality",
+    "spammer_flags": "kinds.classes.workers.quality",
+    "Removal": "kinds.classes.workers.removal",
+    "dependence_groups": "kinds.classes.workers.removal",
+    "drop_flagged": "kinds.classes.workers.removal",
+    "Study": "kinds.classes.workers.study",
+    "Coefficient": "workers.flags",
+    "Flag": "workers.flags",
+    "agreement_table": "workers.flags",
+    "flag_table": "workers.flags",
+    "Studied": "workers.studied",
+    "best_first": "workers.studied",
+    "worst_first": "workers.studied",
+    "study": "workers.study",
+}
 __all__ = [
     "Coefficient",
     "Flag",
@@ -58,28 +87,13 @@ __all__ = [
     "worst_first",
 ]
 
-# What refits a method lives upstairs, and is found here under the name that it always had.
-_UPSTAIRS = {
-    "Removal": "removal",
-    "drop_flagged": "removal",
-    "dependence_groups": "groups",
-    "agreement_outliers": "outliers",
-    "robust_outliers": "outliers",
-}
-
-if TYPE_CHECKING:
-    Removal: Any
-    drop_flagged: Any
-    dependence_groups: Any
-    agreement_outliers: Any
-    robust_outliers: Any
-
 
 def __getattr__(name: str) -> Any:
-    if name not in _UPSTAIRS:
-        raise AttributeError(f"module 'crowdwise.workers' has no attribute {name!r}")
-    return resolve(f"crowdwise.audit.{_UPSTAIRS[name]}:{name}")
+    if name not in _HOMES:
+        raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
+    globals()[name] = value = getattr(import_module(f"crowdwise.{_HOMES[name]}"), name)
+    return value
 
 
 def __dir__() -> list[str]:
-    return sorted({*globals(), *_UPSTAIRS})
+    return sorted(__all__)

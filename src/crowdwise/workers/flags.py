@@ -15,6 +15,39 @@ import polars as pl
 
 from ..core.votes import Votes
 
+# ---------------------------------------------------------------- A coefficient of agreement with its interval
+
+
+@dataclass(frozen=True)
+class Coefficient:
+    """One coefficient: value in -1..1 with its 95 % interval, or None and the `reason`; `note` is a caution.
+
+    `n` is the number of tasks (of pairs of workers, for means over pairs) behind it.
+    """
+
+    name: str
+    value: float | None
+    low: float | None = None
+    high: float | None = None
+    n: int = 0
+    reason: str | None = None
+    note: str | None = None
+
+    def to_dict(self) -> dict[str, Any]:
+        """Plain values."""
+        return dict(vars(self))
+
+
+# ---------------------------------------------------------------- Coefficients of agreement as a table
+
+
+def agreement_table(found: list[Coefficient]) -> pl.DataFrame:
+    """The coefficients as a table: name, value, low, high, n, reason, note."""
+    kinds = {"name": pl.String, "value": pl.Float64, "low": pl.Float64, "high": pl.Float64, "n": pl.Int64,
+             "reason": pl.String, "note": pl.String}  # fmt: skip
+    return pl.DataFrame([c.to_dict() for c in found], schema=kinds)
+
+
 # What a flag can be called, and what it means for people.
 NAMES = {
     "constant": "says one class whatever the task",

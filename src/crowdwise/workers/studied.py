@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from abc import ABC, abstractmethod
 from collections.abc import Mapping
 from dataclasses import dataclass, field
@@ -11,11 +12,87 @@ import polars as pl
 
 from ..core.result import Result
 from ..core.votes import Votes
-from ..scoring.scored import Table
-from .agreement import agreement_table
-from .coefficient import Coefficient
-from .flags import NAMES, Flag, false_alarms_in_words, flag_table
-from .wording import between, number, some_of, strength
+from ..evaluation.scores import Table
+from .flags import NAMES, Coefficient, Flag, agreement_table, false_alarms_in_words, flag_table
+
+# ----------------------------------------------------------------
+# Who is best and who is worst, so that luck with a few labels leads neither list: by the ends of the intervals.
+# The best are those whose skill is high for certain (its interval's lower end), the worst those whose skill is low
+# for certain (its upper end). A worker with one label has a wide interval and is neither.
+
+
+def best_first(table: pl.DataFrame, by: str = "skill") -> pl.DataFrame:
+    """Workers with labels, the surest good ones first; `table` has n_labels, skill, skill_low and skill_high, or the
+    like of what else they are ranked by."""
+    return _seen(table).sort(f"{by}_low", by, descending=True, nulls_last=True, maintain_order=True)
+
+
+def worst_first(table: pl.DataFrame, by: str = "skill") -> pl.DataFrame:
+    """Workers with labels, the surest bad ones first."""
+    return _seen(table).sort(f"{by}_high", by, nulls_last=True, maintain_order=True)
+
+
+def best_and_worst(table: pl.DataFrame, limit: int, by: str = "skill") -> tuple[pl.DataFrame, pl.DataFrame]:
+    """The first so many of both lists, nobody in two; all in the first where there are no more than twice that."""
+    best = best_first(table, by)
+    if len(best) <= 2 * limit:
+        return best, best.clear()
+    top = best.head(limit)
+    rest = worst_first(table, by)
+    return top, rest.filter(~rest["worker"].is_in(top["worker"].to_list())).head(limit)
+
+
+def _seen(table: pl.DataFrame) -> pl.DataFrame:
+    return table.filter(pl.col("n_labels") > 0)
+
+
+# ----------------------------------------------------------------
+# Numbers about workers as people read them on a terminal.
+
+
+def number(value: float | None, digits: int = 3) -> str:
+    """0.731, or a dash where there is no number."""
+    return "–" if value is None or not math.isfinite(value) else f"{value:.{digits}f}"
+
+
+def between(low: float | None, high: float | None, digits: int = 3) -> str:
+    """0.610 – 0.800, or nothing where there is no interval."""
+    return "" if low is None or high is None else f"{number(low, digits)} – {number(high, digits)}"
+
+
+def strength(probability: float | None, p_value: float | None) -> str:
+    """How sure a flag is."""
+    if probability is not None:
+        return f"probability {probability:.3f}"
+    return "" if p_value is None else f"p = {p_value:.2g}"
+
+
+def some_of(shown: int, n: int) -> str:
+    """Behind a title: how many of a long list are shown."""
+    return f" ({shown} of {n:,})" if n > shown else ""
+
+
+def amount(value: float | None, unit: float) -> str:
+    """A number in somebody's own unit, of which `unit` is a usual spread: so many digits that differences are seen."""
+    if value is None or not math.isfinite(value):
+        return "–"
+    if not (math.isfinite(unit) and 1e-6 < unit < 1e9) or abs(value) >= 1e12:
+        return f"{value:.3g}"
+    out = f"{value:,.{max(0, 2 - math.floor(math.log10(unit)))}f}"
+    return out.removeprefix("-") if float(out.replace(",", "")) == 0 else out
+
+
+def said(value: float) -> str:
+    """A number as somebody gave it, to six digits."""
+    return f"{value:,.6g}" if 1e-4 <= abs(value) < 1e9 or value == 0 else f"{value:.6g}"
+
+
+def amounts(low: float | None, high: float | None, unit: float) -> str:
+    """Two of them as an interval, or nothing."""
+    if low is None or high is None or not (math.isfinite(low) and math.isfinite(high)):
+        return ""
+    return f"{amount(low, unit)} to {amount(high, unit)}"
+
 
 # What a study says: tables, and sentences between them.
 Block = Table | str

@@ -16,7 +16,7 @@ from .given import CERTIFICATE, DRAW, FitShare, Given, Taken, drawn, takes
 from .shown import planned, shown, shown_cascade
 
 if TYPE_CHECKING:
-    from ...guarantee.certificate import Certificate
+    from ...evaluation.guarantee.certificate import Certificate
 
 FILES = ("accepted.csv", "ask.csv", CERTIFICATE)
 
@@ -140,7 +140,7 @@ def accept(
 
     First --draw gold, let people label it, then --gold FILE. Writes accepted.csv, ask.csv and certificate.json.
     """
-    from ...scoring.trust import error_of
+    from ...evaluation.statement import error_of
 
     given = takes(votes, method, param, gold, gold_columns, asked, seed)
     folder = output if output is not None else Path(votes) if Path(votes).is_dir() else None
@@ -169,7 +169,7 @@ def _certify(
     given: Taken, told: dict[str, Any], fit_share: float | None, sampling: Any, seed: int, folder: Path | None,
     force: bool, json: bool,
 ) -> None:  # fmt: skip
-    from ...guarantee.accept import accept as work_out
+    from ...evaluation.guarantee.accept import accept as work_out
 
     look, known = _look(given, folder, told["looks"], force)
     found = work_out(
@@ -182,8 +182,8 @@ def _certify(
 
 def _look(given: Taken, folder: Path | None, looks: int, force: bool) -> tuple[int, bool]:
     """(which look at the gold this is, whether an earlier certificate is replaced by it)."""
-    from ...guarantee.certificate import Certificate
-    from ...guarantee.gold import fingerprint, gold_tasks
+    from ...evaluation.guarantee.certificate import Certificate
+    from ...evaluation.guarantee.gold import fingerprint, gold_tasks
 
     path = None if folder is None else folder / CERTIFICATE
     if path is None or not path.is_file():
@@ -201,8 +201,8 @@ def _look(given: Taken, folder: Path | None, looks: int, force: bool) -> tuple[i
 
 
 def _draw(given: Taken, n: int, seed: int, design: str, folder: Path | None, force: bool) -> None:
-    from ...guarantee.sampling import draw
-    from ...guarantee.verdicts import verdicts
+    from ...evaluation.guarantee.sampling import draw
+    from ...evaluation.guarantee.verdicts import verdicts
     from ...io.beside import refuse_to_overwrite
     from ...io.csv.folder import write_tables
 
@@ -216,8 +216,8 @@ def _draw(given: Taken, n: int, seed: int, design: str, folder: Path | None, for
 
 
 def _again(given: Taken, path: Path, folder: Path | None, force: bool, json: bool) -> None:
-    from ...guarantee.accept import apply
-    from ...guarantee.certificate import Certificate
+    from ...evaluation.guarantee.accept import apply
+    from ...evaluation.guarantee.certificate import Certificate
 
     old: Certificate = Certificate.load(path)
     found = apply(old, given.result, given.votes)
@@ -244,7 +244,7 @@ def _write(found: Any, folder: Path | None, force: bool, certificate: bool = Tru
 def _sets(
     given: Taken, error: float, per: str | None, sampling: Any, seed: int, folder: Path | None, force: bool, json: bool
 ) -> None:
-    from ...guarantee.sets import label_sets
+    from ...evaluation.guarantee.sets import label_sets
     from ...io.csv.folder import write_tables
 
     found = label_sets(

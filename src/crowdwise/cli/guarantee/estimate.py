@@ -107,7 +107,7 @@ def estimate(
     Verdicts say something of every task, gold (drawn at random) says how wrong they are. Given a run folder, its labels
     are the verdicts; of a file with one judge that judge's, of several workers the default method's.
     """
-    from ...guarantee.estimate import estimate as work_out
+    from ...evaluation.guarantee.estimate import estimate as work_out
 
     given = takes(votes, method, param, gold, gold_columns, asked, seed)
     told = sampling.value if sampling is not None else drawn(votes, gold, given, None)
@@ -143,7 +143,7 @@ def estimate(
 def _less(given: Any, other: Any, wrong: list[str], **told: Any) -> Any:
     """One system's figure less another's."""
     from ...core.errors import ParameterError
-    from ...guarantee.difference import difference
+    from ...evaluation.guarantee.difference import difference
 
     if wrong:
         raise ParameterError(f"{', '.join(wrong)} does not go with --against")

@@ -87,7 +87,7 @@ def fair(
 
     Shares of labels need no gold; recall, false rate and accuracy do. labels_fair.csv never replaces labels.csv.
     """
-    from ...fair.study import fairness
+    from ...evaluation.fairness.study import fairness
     from ...io.beside import refuse_to_overwrite
     from ...io.csv.folder import write_tables
 

@@ -8,12 +8,13 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
+from ...core.kind import KindHooks
 from ..loading import checked_method, chosen_method, is_run, with_classes_of
 from ..terminal import naming, progress, say, tell_ledger
 from ..vote_options import Asked
 
 if TYPE_CHECKING:
-    from ...guarantee.figure import Figure
+    from ...evaluation.guarantee.estimand import Figure
 
 DRAW, CERTIFICATE, ESTIMATES = "draw.json", "certificate.json", "estimates.json"
 
@@ -70,8 +71,8 @@ def takes(
     if known is not None and "label" in known.columns:
         answers = with_classes_of(answers, known)
     tell_ledger(answers.ledger)
-    if method is None and answers.n_workers == 1 and answers.kind.can("one_worker"):
-        return Taken(answers.kind.door("one_worker")().fit(answers), answers, known)
+    if method is None and answers.n_workers == 1 and answers.kind.hooks.supports(KindHooks.one_worker):
+        return Taken(answers.kind.hooks.one_worker().fit(answers), answers, known)
     chosen = chosen_method(method, answers, seed, param)
     with progress(chosen.name) as callback, naming(votes):
         fitted = chosen.fit(answers, callback=callback)
@@ -80,7 +81,7 @@ def takes(
 
 def _gold(path: Path | None, columns: str | None, asked: Asked) -> Any:
     from ...core.intake.columns import TRUTH_OPTION, parse_columns
-    from ...guarantee.gold import read_gold
+    from ...evaluation.guarantee.gold import read_gold
 
     if path is None:
         return None
@@ -89,7 +90,7 @@ def _gold(path: Path | None, columns: str | None, asked: Asked) -> Any:
 
 def recorded(votes: str) -> Any:
     """The draw that is recorded in a run folder, if there is one."""
-    from ...guarantee.sampling import Draw
+    from ...evaluation.guarantee.sampling import Draw
 
     path = Path(votes) / DRAW
     return Draw.load(path) if path.is_file() else None
@@ -98,9 +99,9 @@ def recorded(votes: str) -> Any:
 def drawn(votes: str, path: Path | None, given: Taken, otherwise: Any) -> Any:
     """How the gold was drawn, for `accept` and `estimate`: by a recorded draw (beside the file of gold, or in the run);
     as the run records it, where its fit was given this gold; else `otherwise`."""
-    from ...aggregate.fitting import ASSUMED
     from ...core.errors import ParameterError
-    from ...guarantee.sampling import draw_beside
+    from ...evaluation.fitting import ASSUMED
+    from ...evaluation.guarantee.sampling import draw_beside
     from ..sampling import recorded_in
 
     if given.gold is None:

@@ -82,7 +82,7 @@ def _why(certificate: Any) -> str:
 
 def planned(given: Taken, told: dict[str, Any], prices: str | None, json: bool) -> None:
     """The gold that is needed."""
-    from ...guarantee.plan import plan
+    from ...evaluation.guarantee.plan import plan
 
     found = plan(given.result, votes=given.votes, prices=None if prices is None else parsed(prices), **told)
     if json:
@@ -123,8 +123,8 @@ def shown_cascade(
     force: bool, json: bool,
 ) -> None:  # fmt: skip
     """Three ways to label everything, priced."""
-    from ...guarantee.cascade import cascade
-    from ...guarantee.verdicts import verdicts
+    from ...evaluation.guarantee.cascade import cascade
+    from ...evaluation.guarantee.verdicts import verdicts
     from ...io.csv.folder import write_tables
 
     try:

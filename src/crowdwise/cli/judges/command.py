@@ -7,6 +7,7 @@ from typing import Annotated, Any
 
 import typer
 
+from ...core.kind import KindHooks
 from ..loading import load
 from ..options import Force, Gold, GoldColumns, Json, Seed, Votes
 from ..terminal import clean, naming, print_json, print_table, say, tell_ledger
@@ -78,7 +79,7 @@ def judges(
     if output is not None:
         refuse_to_overwrite(output, shown.FILES, force)
     annotations, known = load(votes, asked, gold, gold_columns)
-    annotations.kind.door("judges")
+    annotations.kind.hooks.require(KindHooks.judges)
     tell_ledger(annotations.ledger)
     if subjective:
         _subjective(annotations, groups, seed, output, force, json)

@@ -112,7 +112,8 @@ def _label(url: str, tokens: dict[str, str], truth: dict[str, int], pace: float,
     """Answer until there is nothing to ask; what the server refuses (a pause, say) is tried again later."""
     import numpy as np
 
-    from ...client import Project, ServerProblem, Unreachable
+    from ...client.problems import ServerProblem, Unreachable
+    from ...client.project import Project
 
     rng = np.random.default_rng(seed)
     crowd = {name: Project(url, token) for name, token in tokens.items()}

@@ -12,8 +12,9 @@ from ..options import Force, Json
 from ..terminal import clean, counting, print_json, say
 
 if TYPE_CHECKING:
-    from ...client.judging import Brief, Judge
+    from ...client.judging.judge import Judge
     from ...client.judging.live import Tally
+    from ...client.judging.prompt import Brief
 
 Target = Annotated[
     str,
@@ -112,9 +113,8 @@ def judge(
     Its address stands in CROWDWISE_JUDGE_URL or OPENAI_BASE_URL, its key in OPENAI_API_KEY. A verdict is JSON or the
     name of one class; whatever else the model writes is no verdict: it is given back, with the reason.
     """
-    from ...client.judging import Endpoint, Prices
-    from ...client.judging import Judge as Made
-    from ...client.judging.endpoint import Pace
+    from ...client.judging.endpoint import Endpoint, Pace, Prices
+    from ...client.judging.judge import Judge as Made
     from ...client.retry import Retry
 
     endpoint = Endpoint.from_environment(pace=Pace(_per_second(rate)), retry=Retry(tries=tries), timeout=timeout)
@@ -138,10 +138,12 @@ def _live(
 ) -> Tally:
     from contextlib import nullcontext
 
-    from ...client import Project
-    from ...client.judging import Brief, form_of, judge_project
+    from ...client.judging.forms import form_of
+    from ...client.judging.live import judge_project
     from ...client.judging.log import Log
     from ...client.judging.pictures import of_project
+    from ...client.judging.prompt import Brief
+    from ...client.project import Project
 
     with Project(url, token) as project:
         about = project.about()
@@ -158,10 +160,11 @@ def _live(
 def _file(
     path: str, column: str | None, made: Any, template: str, asked: Any, output: Path | None, force: bool, given: Any
 ) -> Tally:
-    from ...client.judging import Brief, form_of, judge_file
-    from ...client.judging.files import tasks_of
+    from ...client.judging.files import judge_file, tasks_of
+    from ...client.judging.forms import form_of
     from ...client.judging.log import Log
     from ...client.judging.pictures import of_folder
+    from ...client.judging.prompt import Brief
 
     question, kind, classes, guidelines = asked
     if output is None:

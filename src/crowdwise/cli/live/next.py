@@ -90,8 +90,8 @@ def next_(
     Votes go where one more adds most to the expected number of right labels. Given a folder, its own result is used.
     """
     from ...active.plan import plan
+    from ...evaluation.statement import error_of
     from ...io.csv.cells import to_csv
-    from ...scoring.trust import error_of
 
     if output is not None and output.exists() and not force:
         raise DataError(f"{output} exists; name another file, or say --force")

@@ -69,7 +69,8 @@ def _compare(
 ) -> None:
     try:
         from ...server.project import Project
-        from ...server.rehearsal import compare, plant
+        from ...server.rehearsal import compare
+        from ...server.rehearsal.crowd import plant
     except ImportError as error:
         raise MissingDependencyError(f"this needs more packages ({error}): pip install 'crowdwise[serve]'") from error
 
@@ -114,8 +115,10 @@ def _whole(n: int | None) -> str:
 def _running(
     url: str, token: str | None, planted: Any, answers: int | None, pace: float, seed: int, json: bool
 ) -> None:
-    from ...client import Project, ServerProblem
-    from ...server.rehearsal import drive, plant
+    from ...client.problems import ServerProblem
+    from ...client.project import Project
+    from ...server.rehearsal import drive
+    from ...server.rehearsal.crowd import plant
 
     with Project(url, token) as lead:
         about = lead.about()

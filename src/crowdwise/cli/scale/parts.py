@@ -18,7 +18,7 @@ from ..vote_options import Asked, parse_order
 from .progress import going
 
 if TYPE_CHECKING:
-    from ...scoring.trust import Trust
+    from ...evaluation.statement import Trust
 
 OutOfCore = Annotated[
     bool,
@@ -62,8 +62,8 @@ class Far:
 
     def wanted(self, votes: str, asked: Asked) -> bool:
         """Whether the votes are to be worked on in parts: somebody says so, or they would fill the memory."""
-        from ...scale.files import TABLES, expand, is_many, is_table
-        from ...scale.memory import too_large
+        from ...out_of_core.files import TABLES, expand, is_many, is_table
+        from ...out_of_core.memory import too_large
 
         if self.out_of_core or self.dask is not None or self.grouped:
             return True
@@ -109,12 +109,12 @@ def aggregate_parts(
     measured: Measured = Measured(),  # noqa: B008
 ) -> None:
     """Plan the votes, fit the method and write the run folder."""
-    from ...engine.cluster import hired
+    from ...em.cluster import hired
+    from ...evaluation.statement import ERROR, mark_parts
     from ...io.beside import refuse_to_overwrite
-    from ...scale.fitting import Told, calibrates, check_method, fit_plan, work_place
-    from ...scale.output import NAMES
-    from ...scale.planning import plan
-    from ...scoring.trust import ERROR, mark_parts
+    from ...out_of_core.fitting import Told, calibrates, check_method, fit_plan, work_place
+    from ...out_of_core.output import NAMES
+    from ...out_of_core.planning import plan
 
     if output is None:
         raise ParameterError("votes in parts need -o DIR: their labels are written as Parquet, a part each")
@@ -151,7 +151,7 @@ def wish_of(asked: Asked, far: Far, gold: Any) -> Any:
     """The options of reading, as a plan takes them; those that do not go in parts are refused."""
     from ...core.intake.columns import parse_columns
     from ...io.kind_of_columns import answer_roles
-    from ...scale.wish import Wish
+    from ...out_of_core.wish import Wish
 
     usual = Asked()
     for name in NOT_IN_PARTS:
@@ -173,8 +173,8 @@ def wish_of(asked: Asked, far: Far, gold: Any) -> Any:
 def _tell(
     result: Result, level: Trust, plan: Any, facts: dict[str, Any], output: Path, json: bool, written: str
 ) -> None:
-    from ...scoring.sentences import err_together
-    from ...workers.short import worker_rows
+    from ...kinds.classes.scoring.shown import err_together
+    from ...workers.tables import worker_rows
 
     tell_assumed(result)
     if json:

@@ -12,12 +12,12 @@ if TYPE_CHECKING:
     import polars as pl
 
     from ...kinds.classes.annotations import Annotations
-    from ...learn.classifier import CrowdClassifier
+    from ...kinds.classes.learn.classifier import CrowdClassifier
 
 
 def features(path: Path) -> dict[str, Any]:
     """X, and the tasks that its rows are of."""
-    from ...learn.feeding.features import read_features
+    from ...learn.data.folder import read_features
 
     tasks, x = read_features(path)
     return {"X": x, "tasks": tasks}
@@ -31,7 +31,7 @@ def summary(fitted: CrowdClassifier, votes: Annotations, output: Path) -> dict[s
 
 def tell(fitted: CrowdClassifier, votes: Annotations, output: Path) -> None:
     """The short summary for people."""
-    from ...scoring.outlook import outlook
+    from ...evaluation.statement import outlook
 
     say(
         f"{len(votes):,} annotations of {len(fitted.tasks_):,} tasks by {votes.n_workers:,} workers, "
@@ -39,7 +39,7 @@ def tell(fitted: CrowdClassifier, votes: Annotations, output: Path) -> None:
     )
     say(ways.went(fitted, "labels"))
     say(outlook(fitted.result_))
-    print_table("Workers, best and worst", *fitted.result_.kind.door("worker_rows")(fitted.result_))
+    print_table("Workers, best and worst", *fitted.result_.kind.hooks.worker_rows(fitted.result_))
     say(f"written to {output}; new tasks: crowdwise predict {output} FEATURES")
 
 

@@ -15,7 +15,7 @@ if TYPE_CHECKING:
 
 def features(path: Path) -> dict[str, Any]:
     """X, and the items that its rows are of."""
-    from ...learn.feeding.features import read_with
+    from ...learn.data.folder import read_with
 
     items, x, _ = read_with(path)
     return {"X": x, "items": items}

@@ -12,13 +12,13 @@ if TYPE_CHECKING:
     import polars as pl
 
     from ...core.votes import Votes
-    from ...kinds.numbers.votes import Numbers
-    from ...learn.regressor import CrowdRegressor
+    from ...kinds.numbers.kind import Numbers
+    from ...kinds.numbers.learn.regressor import CrowdRegressor
 
 
 def features(path: Path) -> dict[str, Any]:
     """X, and the tasks that its rows are of."""
-    from ...learn.feeding.features import read_features
+    from ...learn.data.folder import read_features
 
     tasks, x = read_features(path)
     return {"X": x, "tasks": tasks}
@@ -44,7 +44,7 @@ def tell(fitted: CrowdRegressor, votes: Votes[Numbers], output: Path) -> None:
             f"{len(history)} epochs; epoch {history.best_epoch} predicts held-out numbers best "
             f"({score:.0%} of their variance): kept"
         )
-    print_table("Workers", *fitted.result_.kind.door("worker_rows")(fitted.result_))
+    print_table("Workers", *fitted.result_.kind.hooks.worker_rows(fitted.result_))
     say(f"written to {output}; new tasks: crowdwise predict {output} FEATURES")
 
 

@@ -11,12 +11,12 @@ if TYPE_CHECKING:
     import polars as pl
 
     from ...core.votes import Votes
-    from ...learn.spans.tagger import CrowdTagger
+    from ...kinds.spans.learn import CrowdTagger
 
 
 def features(path: Path) -> dict[str, Any]:
     """X, a list of arrays, the tasks that these are of, and where the tokens stand."""
-    from ...learn.spans.files import read_tokens
+    from ...kinds.spans.learn import read_tokens
 
     return read_tokens(path)
 
@@ -34,8 +34,8 @@ def predicted(fitted: CrowdTagger, given: dict[str, Any], said: Any, unknown: An
     import numpy as np
     import polars as pl
 
-    from ...aggregate.registry import learner
     from ...core.errors import ParameterError
+    from ...core.method_registry import learner
 
     if said is not None and "forecast" not in learner(fitted.chosen()).can:
         raise ParameterError(f"{fitted.chosen()} has no forecaster; leave --votes out")

@@ -112,7 +112,7 @@ def train(
 
 def takes(method: str) -> str:
     """The kind of votes that a training method takes."""
-    from ...aggregate.registry import learner
+    from ...core.method_registry import learner
 
     return learner(method).takes
 
@@ -151,9 +151,10 @@ def only_for(method: str, given: dict[str, Any]) -> dict[str, Any]:
 
 def learner_params(method: str, given: list[str] | None) -> dict[str, Any]:
     """name=value pairs for a training method; confusion=DIR takes the matrices of a saved result."""
-    from ...aggregate.registry import LEARNERS, card, learner
     from ...core.errors import ParameterError
+    from ...core.method_registry import card, learner
     from ...core.result import Result
+    from ...kinds.classes.learn.cards import LEARNERS
 
     if method not in LEARNERS:
         try:
@@ -161,7 +162,7 @@ def learner_params(method: str, given: list[str] | None) -> dict[str, Any]:
         except ParameterError:
             learner(method)  # says which name is near
         raise ParameterError(f"{method} aggregates votes without features; use: crowdwise aggregate -m {method}")
-    from ...learn.classifier import method_class, method_parameters
+    from ...learn.fitting import method_class, method_parameters
 
     parsed = parse_pairs(method, given, method_parameters(method_class(method)))
     for name in parsed:
@@ -176,7 +177,7 @@ def watch(estimator: Fitting) -> None:
     """A bar on stderr while it trains, when somebody is looking."""
     if sys.stderr.isatty():
         from ...learn.fitting import method_class
-        from ...learn.training.callbacks import Progress
+        from ...learn.training.history import Progress
 
         name = estimator.chosen()
         estimator.callbacks = (Progress(estimator.epochs or method_class(name).defaults.epochs, name),)

@@ -32,7 +32,7 @@ class Way:
 
     def save(self, fitted: Any, folder: Path, votes: Any) -> None:
         """Write it as a run, over what is there."""
-        import_module(f"crowdwise.learn.{self.store}").save(fitted, folder, force=True, votes=votes)
+        import_module(self.store).save(fitted, folder, force=True, votes=votes)
 
     @property
     def words(self) -> Any:
@@ -41,15 +41,15 @@ class Way:
 
 
 WAYS = {
-    "classes": Way("max_mig", "CrowdClassifier", "store", "classifier.json", "classes",
+    "classes": Way("max_mig", "CrowdClassifier", "crowdwise.kinds.classes.learn.outcome", "classifier.json", "classes",
                    "Train a classifier on features and votes"),
-    "numbers": Way("gaussian_net", "CrowdRegressor", "numbers.store", "regressor.json", "numbers",
+    "numbers": Way("gaussian_net", "CrowdRegressor", "crowdwise.kinds.numbers.learn.regressor", "regressor.json", "numbers",
                    "Train a regressor on features and numbers"),
-    "comparisons": Way("reward_net", "CrowdRanker", "kept", "ranker.json", "items",
+    "comparisons": Way("reward_net", "CrowdRanker", "crowdwise.learn.kept", "ranker.json", "items",
                        "Train a ranker on features of items and comparisons"),
-    "similarities": Way("similarity_net", "CrowdClusterer", "kept", "clusterer.json", "items",
+    "similarities": Way("similarity_net", "CrowdClusterer", "crowdwise.learn.kept", "clusterer.json", "items",
                         "Train a clusterer on features of items and same or different"),
-    "spans": Way("sequence_layer", "CrowdTagger", "kept", "tagger.json", "spans",
+    "spans": Way("sequence_layer", "CrowdTagger", "crowdwise.learn.kept", "tagger.json", "spans",
                  "Train a tagger on features of tokens and spans"),
 }  # fmt: skip
 
@@ -94,7 +94,7 @@ def tell_of(fitted: Any, votes: Any, output: Path, of: str, *, said: str, new: s
     say(f"{answers}, {with_shape(fitted)}")
     say(went(fitted, said))
     say(result.estimate.summary())
-    print_table("Workers, best and worst", *result.kind.door("worker_rows")(result))
+    print_table("Workers, best and worst", *result.kind.hooks.worker_rows(result))
     say(f"written to {output}; new {new}: crowdwise predict {output} FEATURES")
 
 

@@ -12,7 +12,7 @@ from ...core.vocabulary import quote
 from ...io.json.stream import objects
 from ...io.sources import open_source
 from ...io.tables import open_table
-from ...kinds.rankings.parsing import items_in
+from ...kinds.rankings.answers import items_in
 from .judge import Judge
 from .live import Tally
 from .log import Log

@@ -5,10 +5,9 @@ The way in is `crowdwise.crowdlab`; this room has cleanlab's signatures and pand
 
 from __future__ import annotations
 
+from .active import get_active_learning_scores, get_active_learning_scores_ensemble
 from .multiannotator import (
     convert_long_to_wide_dataset,
-    get_active_learning_scores,
-    get_active_learning_scores_ensemble,
     get_label_quality_multiannotator,
     get_label_quality_multiannotator_ensemble,
     get_majority_vote_label,

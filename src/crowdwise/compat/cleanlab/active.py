@@ -7,7 +7,7 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
-from ...aggregate.ensemble.crowdlab import majority
+from ...kinds.classes.methods.ensemble.crowdlab import majority
 from .consensus import consensus
 from .errors import LabelsError, value_errors
 from .matrix import check, probabilities, read

@@ -6,7 +6,7 @@ import numpy as np
 import numpy.typing as npt
 import pandas as pd
 
-from ...aggregate.ensemble.crowdlab import Weighing, mean_by
+from ...kinds.classes.methods.ensemble.crowdlab import Weighing, mean_by
 from .matrix import Labels
 
 F8 = npt.NDArray[np.float64]

@@ -8,7 +8,7 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
-from ...aggregate.ensemble.crowdlab import Weighing, best_quality, majority, weigh
+from ...kinds.classes.methods.ensemble.crowdlab import Weighing, best_quality, majority, weigh
 from .errors import LabelsError, check_choice
 from .matrix import Labels
 

@@ -11,10 +11,10 @@ import numpy.typing as npt
 import pandas as pd
 import polars as pl
 
-from ...aggregate.ensemble.crowdlab import between_0_and_1
 from ...core.errors import CrowdwiseWarning
 from ...core.ledger import Ledger
 from ...kinds.classes.annotations import Annotations
+from ...kinds.classes.methods.ensemble.crowdlab import between_0_and_1
 from .errors import LabelsError
 
 F8 = npt.NDArray[np.float64]

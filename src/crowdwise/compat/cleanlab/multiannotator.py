@@ -10,8 +10,8 @@ import numpy as np
 import numpy.typing as npt
 import pandas as pd
 
-from ...aggregate.ensemble.crowdlab import majority
 from ...core.errors import CrowdwiseWarning
+from ...kinds.classes.methods.ensemble.crowdlab import majority
 from .active import get_active_learning_scores, get_active_learning_scores_ensemble
 from .annotators import annotator_stats
 from .consensus import Consensus, consensus, quality

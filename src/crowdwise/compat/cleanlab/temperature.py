@@ -6,7 +6,7 @@ import numpy as np
 import numpy.typing as npt
 
 from ...kinds.classes.annotations import Annotations
-from ...maths.logspace import normalise_rows
+from ...stats.logspace import normalise_rows
 
 F8 = npt.NDArray[np.float64]
 

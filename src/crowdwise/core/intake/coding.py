@@ -10,15 +10,14 @@ import numpy as np
 import numpy.typing as npt
 import polars as pl
 
-from ...maths.order import order_by
 from .. import ledger as reasons
 from ..answers import Answers, Coder
 from ..errors import DataError, ParameterError
 from ..ledger import Ledger
+from ..order import order_by
 from ..vocabulary import Codes, sorted_vocabulary
 from .column import Column
-from .occasions import by_version, occasions, one_voice, unusable
-from .repeats import Duplicates, resolve, told
+from .repeats import Duplicates, by_version, occasions, one_voice, resolve, told, unusable
 
 A = TypeVar("A", bound=Answers)
 F8 = npt.NDArray[np.float64]

@@ -17,7 +17,7 @@ import polars as pl
 from ..csv.cells import to_csv
 from ..formats.base import Control
 from ..formats.label_studio import KINDS, MARKS
-from ..spans.marks import code_units
+from ..formats.marks import code_units
 from .rows import OBJECT, Row, as_id, as_number, by_item, gold_of, models_of, moment, write_json_array
 
 if TYPE_CHECKING:

@@ -12,7 +12,7 @@ import polars as pl
 from ...core.errors import DataError
 from ...core.side_tables import column_by
 from ..csv.cells import to_csv
-from ..spans.marks import tags_of_spans
+from ..formats.marks import tags_of_spans
 from .archives import write_lines
 from .rows import Row, by_task, rows, write_jsonl
 

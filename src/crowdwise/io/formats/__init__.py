@@ -30,7 +30,7 @@ FORMATS = {
 
 
 # Those that live with their kind of answers.
-_HOMES = {"conll": "..spans.conll", "tokens": "..spans.tokens", "coco": ".shapes.coco"}
+_HOMES = {"coco": ".shapes.coco"}
 # Formats that hold shapes only, which have no place for classes of whole tasks.
 SHAPES = ("coco",)
 

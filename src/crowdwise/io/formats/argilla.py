@@ -8,9 +8,9 @@ from typing import Any
 
 from ...core.errors import DataError
 from ..sources import Source
-from ..spans.marks import as_answer, is_span, mark_of
 from .base import NO_ANSWER, SURE, Ask, Found, Guess, Head, Rows
 from .cells import number, text, texts
+from .marks import as_answer, is_span, mark_of
 from .records import one_of, records
 
 ENDING = ".responses"

@@ -13,9 +13,9 @@ import polars as pl
 from ...core.errors import DataError, ParameterError
 from ...core.vocabulary import quote
 from ..kind_of_columns import told_by_answers
-from ..sets.lists import as_list, lists
+from ..lists import as_list, lists
 from ..sources import Source
-from ..spans.bare import Bare
+from .bare import Bare
 from .judges.about import about_rows, about_workers
 
 Multiple = Literal["error", "join", "drop", "set"]

@@ -9,9 +9,9 @@ from ...core.errors import DataError
 from ..archives import members
 from ..json.stream import objects
 from ..sources import Source, printable
-from ..spans.marks import as_answer, is_span, mark_of
 from .base import LIKELY, NO_ANSWER, Ask, Found, Guess, Head, Rows
 from .cells import text, texts
+from .marks import as_answer, is_span, mark_of
 
 ENDINGS = (".jsonl", ".json")
 LABELS = ("label", "labels", "cats", "entities")  # by version

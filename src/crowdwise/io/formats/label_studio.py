@@ -11,9 +11,9 @@ from ...core.errors import DataError, ParameterError
 from ...core.vocabulary import quote
 from ..json.stream import objects
 from ..sources import Source
-from ..spans.marks import as_answer, code_points
 from .base import NO_ANSWER, OF_TASKS, SKIPPED, SURE, TRUTH, Ask, Control, Found, Guess, Head, Item, Rows
 from .cells import moment, number, text, texts
+from .marks import as_answer, code_points
 from .records import one_of
 from .shapes import label_studio as shapes
 from .shapes.drawn import Shapes

@@ -7,9 +7,9 @@ from typing import Any
 from ...core.errors import DataError
 from ..json.stream import objects
 from ..sources import Source
-from ..spans.marks import as_answer, is_span, mark_of
 from .base import NO_ANSWER, SKIPPED, SURE, Ask, Found, Guess, Head, Rows
 from .cells import number, text, texts
+from .marks import as_answer, is_span, mark_of
 from .records import one_of
 
 ANSWERS = ("accept", "reject", "ignore")

@@ -7,7 +7,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from functools import cached_property, partial
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 import numpy.typing as npt
@@ -25,7 +25,22 @@ from ...core.ledger import Ledger
 from ...core.side_tables import SideTable
 from ...core.vocabulary import Codes, recode, sorted_vocabulary, union
 from ...core.votes import F8, Votes
+from ..hooks import CommonHooks
 from .answers import ClassCoder, Classes
+
+if TYPE_CHECKING:
+    from ...active.plan import Plan
+    from ...core.estimate import Estimate, WorkerPicture
+    from ...core.method import Method
+    from ...core.model import Model
+    from ...core.result import Result
+    from ...evaluation.guarantee.verdicts import Verdicts
+    from ...evaluation.scores import Table
+    from ...evaluation.statement import Statement
+    from ...judges.study import Judges
+    from ...report.sheet import Sheet
+    from ...workers.flags import Flag
+    from ...workers.studied import Studied
 
 
 @dataclass(frozen=True, eq=False, repr=False, init=False)
@@ -221,39 +236,141 @@ def as_annotations(votes: Any) -> Annotations:
     return found
 
 
+class ClassHooks(CommonHooks):
+    """What the other packages do for class labels."""
+
+    display_name = "class labels"
+
+    def estimate_types(self) -> tuple[type[Estimate], type[WorkerPicture]]:
+        from .estimate import ClassPosterior, ClassWorkers
+
+        return ClassPosterior, ClassWorkers
+
+    def coerce(self, votes: Any) -> Votes[Any]:
+        return votes if isinstance(votes, Votes) else as_annotations(votes)
+
+    def describe(self, votes: Votes[Any]) -> dict[str, Any]:
+        from .scoring.shown import describe
+
+        return describe(as_annotations(votes))
+
+    def votes_html(self, votes: Votes[Any]) -> str:
+        from ...plots.notebook import annotations_html
+
+        return annotations_html(as_annotations(votes))
+
+    def result_html(self, result: Result) -> str:
+        from ...plots import html
+
+        return html(result)
+
+    def plots(self, result: Result) -> Any:
+        from ...plots import Plots
+
+        return Plots(result)
+
+    def model(self, result: Result) -> Model[Any] | None:
+        from .methods.infer import model_of
+
+        return model_of(result)
+
+    def infer(self, result: Result, votes: Votes[Any], unknown_workers: Any) -> Result:
+        from .methods.infer import infer
+
+        return infer(result, as_annotations(votes), unknown_workers)
+
+    def evaluate(self, result: Result | pl.DataFrame, truth: Any, **options: Any) -> Any:
+        from .scoring.evaluate import evaluate_classes
+
+        return self.call(evaluate_classes, result, truth, **options)
+
+    def compare(self, votes: Votes[Any], methods: Sequence[str] | None = None, **options: Any) -> Any:
+        from .scoring.compare import compare_classes
+
+        return self.call(compare_classes, votes, methods, **options)
+
+    def calibrate(self, result: Result, votes: Votes[Any], gold: Any = None, *, prior: Any = None) -> Result:
+        from .scoring.calibrate import calibrate
+
+        return calibrate(result, as_annotations(votes), gold, prior=prior)
+
+    def statement(self, result: Result, error: float) -> Statement:
+        from ...evaluation.statement import trust
+
+        return trust(result, error)
+
+    def sentences(self, votes: Votes[Any], result: Result) -> list[str]:
+        from .scoring.shown import sentences
+
+        return sentences(as_annotations(votes), result)
+
+    def worker_rows(self, result: Result, limit: int = 5) -> tuple[list[str], list[list[str]]]:
+        from ...workers.tables import worker_rows
+
+        return worker_rows(result, limit)
+
+    def show(self, result: Result) -> tuple[str, list[Table]]:
+        from .scoring.shown import show_classes
+
+        return show_classes(result)
+
+    def inspect(self, facts: dict[str, Any], limit: int) -> tuple[list[list[str]], list[Table], list[str]]:
+        from .scoring.shown import inspect_classes
+
+        return inspect_classes(facts, limit)
+
+    def study(self, votes: Votes[Any], result: Result, **options: Any) -> Studied:
+        from .workers.study import study_classes
+
+        return self.call(study_classes, votes, result, **options)
+
+    def flags(self, votes: Votes[Any], result: Result) -> list[Flag]:
+        from .workers.study import flag_classes
+
+        return flag_classes(as_annotations(votes), result)
+
+    def check_grades(self, votes: Votes[Any], **options: Any) -> None:
+        from .workers.agreement import check_grades
+
+        self.call(check_grades, votes, **options)
+
+    def page(self, votes: Votes[Any], result: Result, **options: Any) -> Sheet:
+        from .page.page import class_page
+
+        return self.call(class_page, votes, result, **options)
+
+    def plan(self, votes: Votes[Any], **options: Any) -> Plan:
+        from ...active.plan import plan_classes
+
+        return self.call(plan_classes, votes, **options)
+
+    def default_method(self, votes: Votes[Any], gold: Any) -> str:
+        from .methods.default import class_default
+
+        return class_default(as_annotations(votes), gold)
+
+    def verdicts(self, result: Result) -> Verdicts:
+        from ...evaluation.guarantee.verdicts import class_verdicts
+
+        return class_verdicts(result)
+
+    def one_worker(self) -> Method:
+        from .methods.voting import MajorityVote
+
+        return MajorityVote()
+
+    def judges(self, votes: Votes[Any], gold: Any = None, **options: Any) -> Judges:
+        from ...judges.study import judges
+
+        return self.call(judges, votes, gold, **options)
+
+
 KIND = Kind(
     name="classes",
-    people="class labels",
+    hooks=ClassHooks(),
     columns={"label": "label response answer annotation vote judgment judgement category verdict choice"},
     coder=ClassCoder,
     default="adaptive",
     answers_word="annotations",
     votes=Annotations,
-    doors={
-        "describe": "crowdwise.kinds.describe:describe",
-        "default": "crowdwise.aggregate.fitting:class_default",
-        "html": "crowdwise.plots.notebook:annotations_html",
-        "model": "crowdwise.aggregate.models:model_of",
-        "infer": "crowdwise.aggregate.infer:infer",
-        "estimate": "crowdwise.kinds.classes.estimate:ClassPosterior",
-        "picture": "crowdwise.kinds.classes.estimate:ClassWorkers",
-        "trust": "crowdwise.scoring.trust:trust",
-        "sentences": "crowdwise.scoring.sentences:sentences",
-        "worker_rows": "crowdwise.workers.short:worker_rows",
-        "calibrate": "crowdwise.scoring.calibrate:calibrate",
-        "flags": "crowdwise.workers.study:flag_classes",
-        "show": "crowdwise.scoring.shown:show_classes",
-        "inspect": "crowdwise.scoring.inspected:inspect_classes",
-        "compare": "crowdwise.scoring.compare:compare_classes",
-        "evaluate": "crowdwise.scoring.evaluate:evaluate_classes",
-        "study": "crowdwise.workers.study:study_classes",
-        "grades": "crowdwise.workers.agreement:check_grades",
-        "page": "crowdwise.report.class_page:class_page",
-        "plan": "crowdwise.active.plan:plan_classes",
-        "plots": "crowdwise.plots:Plots",
-        "card": "crowdwise.plots:html",
-        "verdicts": "crowdwise.guarantee.verdicts:class_verdicts",
-        "one_worker": "crowdwise.aggregate.voting.majority_vote:MajorityVote",
-        "judges": "crowdwise.judges.study:judges",
-    },
 )

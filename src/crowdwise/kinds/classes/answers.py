@@ -12,8 +12,7 @@ import polars as pl
 
 from ...core.answers import Answers, Coder
 from ...core.errors import DataError, ParameterError
-from ...core.intake.column import Column, Respell, UnknownClasses
-from ...core.intake.missing import questions
+from ...core.intake.column import Column, Respell, UnknownClasses, questions
 from ...core.vocabulary import NUMERAL, Codes, as_series, lookup, quote, sorted_vocabulary, spelt_like, union, widened
 from ...core.votes import frozen
 

@@ -14,8 +14,8 @@ import polars as pl
 
 from ...core.estimate import Arrays, Estimate, Rules, WorkerPicture
 from ...core.result import Result
-from ...maths.skill import Skill, contradicts, rows_of
-from ...maths.ties import break_ties
+from ...stats.ties import break_ties
+from .maths.skill import Skill, contradicts, rows_of
 
 F8 = npt.NDArray[np.float64]
 

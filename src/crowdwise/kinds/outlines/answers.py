@@ -16,9 +16,8 @@ import polars as pl
 from ...core.answers import Answers, Coder, Mask
 from ...core.intake.coding import encode
 from ...core.votes import Votes, frozen
-from ...maths.boxes.ragged import spread, starts
-from ..boxes.answers import _texts
-from ..boxes.text import LARGEST, refuse, short
+from ..boxes.answers import LARGEST, _texts, refuse, short
+from ..boxes.maths import spread, starts
 
 F8 = npt.NDArray[np.float64]
 I8 = npt.NDArray[np.int64]
@@ -192,3 +191,21 @@ def outline_votes(
     return Votes._of(
         encode(columns, OutlineCoder, duplicates=duplicates, tasks=tasks, workers=workers, missing=missing)
     )
+
+
+# ---------------------------------------------------------------- How far two answers with outlines are apart
+
+# Pixels that two answers are compared on.
+MOST = 4096
+
+
+def distance(answers: Outlines, i: I8, j: I8) -> F8:
+    """1 - IoU of what the outlines enclose; two answers without outlines agree."""
+    from .kernels import common_pixels
+
+    i, j = (np.asarray(each, dtype=np.int64) for each in (i, j))
+    both, either = np.empty(len(i), dtype=np.int64), np.empty(len(i), dtype=np.int64)
+    common_pixels(answers.start, answers.first, answers.point, i, j, MOST, both, either)
+    iou = np.where(either > 0, both / np.maximum(either, 1), 1.0)
+    blank = (answers.size[i] == 0) | (answers.size[j] == 0)
+    return np.asarray(np.where(blank, (answers.size[i] != answers.size[j]).astype(np.float64), 1 - iou))

@@ -2,14 +2,119 @@
 
 from __future__ import annotations
 
+from typing import TYPE_CHECKING, Any
+
 import polars as pl
 
 from ...core.kind import Kind
+from ..hooks import DecidedHooks
 from .answers import NAMES, OutlineCoder, claims, fits, told_by
+
+if TYPE_CHECKING:
+    import numpy as np
+    import numpy.typing as npt
+
+    from ...core.estimate import Estimate, WorkerPicture
+    from ...core.result import Result
+    from ...core.votes import Votes
+    from ...evaluation.calibration import Decided
+    from ...evaluation.scores import Table
+    from ...report.sheet import Sheet
+    from ...workers.flags import Flag
+    from ...workers.studied import Studied
+
+    F8 = npt.NDArray[np.float64]
+
+
+class OutlineHooks(DecidedHooks):
+    """What the other packages do for outlines."""
+
+    display_name = "outlines"
+
+    def estimate_types(self) -> tuple[type[Estimate], type[WorkerPicture]]:
+        from .estimate import OutlineEstimate, OutlineWorkers
+
+        return OutlineEstimate, OutlineWorkers
+
+    def describe(self, votes: Votes[Any]) -> dict[str, Any]:
+        from .scoring import describe
+
+        return describe(votes)
+
+    def plots(self, result: Result) -> Any:
+        from ...plots.shapes import OutlinePlots
+
+        return OutlinePlots(result)
+
+    def infer(self, result: Result, votes: Votes[Any], unknown_workers: Any) -> Result:
+        from .fitting import infer
+
+        return infer(result, votes, unknown_workers)
+
+    def evaluate(self, result: Result | pl.DataFrame, truth: Any, **options: Any) -> Any:
+        from .scoring import evaluate
+
+        return self.call(evaluate, result, truth, **options)
+
+    def decisions(self) -> Decided:
+        from .fitting import decided
+
+        return decided()
+
+    def sentences(self, votes: Votes[Any], result: Result) -> list[str]:
+        from .scoring import sentences
+
+        return sentences(votes, result)
+
+    def worker_rows(self, result: Result, limit: int = 5) -> tuple[list[str], list[list[str]]]:
+        from .scoring import worker_rows
+
+        return worker_rows(result, limit)
+
+    def show(self, result: Result) -> tuple[str, list[Table]]:
+        from .scoring import show
+
+        return show(result)
+
+    def inspect(self, facts: dict[str, Any], limit: int) -> tuple[list[list[str]], list[Table], list[str]]:
+        from .scoring import inspect
+
+        return inspect(facts, limit)
+
+    def study(self, votes: Votes[Any], result: Result, **options: Any) -> Studied:
+        from ...workers.distance_based import study_alike
+
+        return self.call(study_alike, votes, result, **options)
+
+    def flags(self, votes: Votes[Any], result: Result) -> list[Flag]:
+        from ...workers.distance_based import flag_alike
+
+        return flag_alike(votes, result)
+
+    def page(self, votes: Votes[Any], result: Result, **options: Any) -> Sheet:
+        from .page import outline_page
+
+        return self.call(outline_page, votes, result, **options)
+
+    def distance(self, answers: Any, i: Any, j: Any) -> F8:
+        from .answers import distance
+
+        return distance(answers, i, j)
+
+    def estimated_answers(self, votes: Votes[Any], result: Result) -> Any:
+        from .fitting import said
+
+        return said(votes, result)
+
+    def gold_answers(self, votes: Votes[Any], gold: Any) -> tuple[Any, Any]:
+        from .fitting import known
+
+        return known(votes, gold)
+
 
 KIND = Kind(
     name="outlines",
-    people="outlines",
+    hooks=OutlineHooks(),
     columns={"outlines": NAMES},
     coder=OutlineCoder,
     default="outline_vote",
@@ -19,27 +124,4 @@ KIND = Kind(
     claims=claims,
     dtypes=(pl.String(),),
     blank="[]",
-    doors={
-        "describe": "crowdwise.scoring.outlines.shown:describe",
-        "html": "crowdwise.plots.notebook:votes_html",
-        "estimate": "crowdwise.kinds.outlines.estimate:OutlineEstimate",
-        "picture": "crowdwise.kinds.outlines.estimate:OutlineWorkers",
-        "infer": "crowdwise.aggregate.outlines.base:infer",
-        "evaluate": "crowdwise.scoring.outlines.evaluate:evaluate",
-        "distance": "crowdwise.kinds.outlines.distance:distance",
-        "said": "crowdwise.aggregate.outlines.base:said",
-        "known": "crowdwise.aggregate.outlines.gold:known",
-        "decisions": "crowdwise.aggregate.outlines.decisions:decided",
-        "calibrate": "crowdwise.aggregate.decisions.checked:calibrate",
-        "trust": "crowdwise.scoring.decisions:trust",
-        "sentences": "crowdwise.scoring.outlines.shown:sentences",
-        "worker_rows": "crowdwise.scoring.outlines.shown:worker_rows",
-        "show": "crowdwise.scoring.outlines.shown:show",
-        "inspect": "crowdwise.scoring.outlines.shown:inspect",
-        "study": "crowdwise.workers.alike.study:study_alike",
-        "flags": "crowdwise.workers.alike.study:flag_alike",
-        "compare": "crowdwise.scoring.alike.compare:compare_alike",
-        "plots": "crowdwise.plots.shapes:OutlinePlots",
-        "page": "crowdwise.report.outlines.page:outline_page",
-    },
 )

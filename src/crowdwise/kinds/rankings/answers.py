@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Any, ClassVar, Self
@@ -13,9 +14,98 @@ import polars as pl
 from ...core.answers import Answers, Coder
 from ...core.errors import DataError
 from ...core.vocabulary import lookup, quote, sorted_vocabulary, widened
-from ...core.votes import frozen
-from ..comparisons.columns import plain_text
-from .parsing import Groups, is_plain, parse, written
+from ...core.votes import Votes, frozen
+from ..comparisons.answers import plain_text
+from .maths import RankRows
+
+# ----------------------------------------------------------------
+# Rankings in text: a>b>c, a>b=c, a>b>... (the rest after these, in no order), or JSON: ["a", ["b", "c"], "..."].
+
+REST = "..."
+# Groups of items that share a place, best first, and whether all others come after them.
+Groups = tuple[list[list[str]], bool]
+
+
+def parse(text: str) -> Groups | str:
+    """The groups of a ranking, or what is wrong with it."""
+    text = text.strip()
+    if text.startswith("["):
+        try:
+            found = json.loads(text)
+        except ValueError:
+            return "is no JSON list"
+        return _of_list(found)
+    parts = [[item.strip() for item in place.split("=")] for place in text.split(">")]
+    return _checked(parts)
+
+
+def _of_list(found: Any) -> Groups | str:
+    if not isinstance(found, list):
+        return "is no list"
+    parts = []
+    for place in found:
+        if isinstance(place, dict):
+            place = place.get("value", place.get("id"))
+        some = place if isinstance(place, list) else [place]
+        if any(isinstance(item, dict | list | bool) or item is None for item in some):
+            return "holds something that is no item's name"
+        parts.append([str(item).strip() for item in some])
+    return _checked(parts)
+
+
+def _checked(parts: list[list[str]]) -> Groups | str:
+    rest = bool(parts) and parts[-1] in ([REST], ["…"])
+    groups = parts[:-1] if rest else parts
+    flat = [item for group in groups for item in group]
+    if any(not item for item in flat):
+        return "has a place without an item"
+    if REST in flat or "…" in flat:
+        return f"has {REST} elsewhere than at its end"
+    if len(set(flat)) < len(flat):
+        return "holds an item twice"
+    if not flat:
+        return "holds no item"
+    return groups, rest
+
+
+def written(groups: list[list[str]], rest: bool, plain: bool) -> str:
+    """A ranking in text again; as JSON where names hold the signs themselves."""
+    if plain:
+        return ">".join(["=".join(group) for group in groups] + [REST] * rest)
+    out: list[Any] = [group[0] if len(group) == 1 else group for group in groups]
+    return json.dumps(out + [REST] * rest, ensure_ascii=False)
+
+
+def is_plain(names: list[str]) -> bool:
+    """Whether no name holds a sign that means something in a ranking."""
+    return not any(">" in name or "=" in name or name.startswith("[") or name in (REST, "…") for name in names)
+
+
+def written_lists(rankings: Any) -> list[str | None]:
+    """A user's column of rankings as text: lists become JSON."""
+    out: list[str | None] = []
+    for each in rankings:
+        if each is None or isinstance(each, str):
+            out.append(each)
+        else:
+            out.append(json.dumps([list(p) if isinstance(p, list | tuple) else _plain(p) for p in each]))
+    return out
+
+
+def _plain(value: Any) -> Any:
+    return value.item() if hasattr(value, "item") else value
+
+
+def items_in(text: str, column: str) -> list[str]:
+    """The items of a list that are to be put in order, from a cell: JSON, or items with | between."""
+    try:
+        found = json.loads(text) if text.lstrip().startswith("[") else text.split("|")
+    except ValueError:
+        raise DataError(
+            f"the column {column} holds {text[:60]!r}; write a JSON list, or items with | between"
+        ) from None
+    return [str(each).strip() for each in found]
+
 
 Mask = npt.NDArray[np.bool_]
 I8 = npt.NDArray[np.int64]
@@ -191,3 +281,90 @@ def fits(column: pl.Series) -> bool:
     text = plain_text(column, "ranking").cast(pl.String).drop_nulls().head(200)
     read = [not isinstance(parse(each), str) for each in text.to_list() if each.strip()]
     return bool(read) and sum(read) >= 0.8 * len(read)
+
+
+# ----------------------------------------------------------------
+# How far two rankings are apart: the share of pairs of common items that stand the other way round.
+
+F8 = npt.NDArray[np.float64]
+_CELLS = 20_000_000
+
+
+def distance(answers: Rankings, i: npt.NDArray[Any], j: npt.NDArray[Any]) -> F8:
+    """Kendall's, 0 to 1: a pair tied in one of them counts half; without two common items one half."""
+    width = int(answers.size.max(initial=1))
+    item = np.full((len(answers), width), -1, dtype=np.int64)
+    level = np.zeros((len(answers), width), dtype=np.float64)
+    row = np.repeat(np.arange(len(answers)), answers.size)
+    place = np.arange(len(row)) - np.repeat(answers.offset[:-1], answers.size)
+    item[row, place], level[row, place] = answers.item, answers.level
+    out = np.empty(len(i))
+    step = max(1, _CELLS // width**2)
+    for lo in range(0, len(i), step):
+        a, b = i[lo : lo + step], j[lo : lo + step]
+        same = (item[a][:, :, None] == item[b][:, None, :]) & (item[a] >= 0)[:, :, None]
+        common = same.any(axis=2)
+        theirs = np.where(common, np.take_along_axis(level[b], same.argmax(axis=2), axis=1), np.nan)
+        mine = np.where(common, level[a], np.nan)
+        one = np.sign(mine[:, :, None] - mine[:, None, :])
+        two = np.sign(theirs[:, :, None] - theirs[:, None, :])
+        n = common.sum(axis=1)
+        pairs = n * (n - 1) / 2
+        off = (np.nansum(np.abs(one - two), axis=(1, 2)) / 4).astype(np.float64)
+        out[lo : lo + step] = np.where(pairs > 0, off / np.maximum(pairs, 1), 0.5)
+    return out
+
+
+# ---------------------------------------------------------------- Votes of rankings as the maths takes them
+
+
+def rows_of(votes: Votes[Rankings]) -> tuple[RankRows, I8]:
+    """The rows over entries (items of tasks), and the item of each entry; the rest of a list is spelt out."""
+    said = votes.answers
+    k = max(len(said.items), 1)
+    row = np.repeat(np.arange(len(votes)), said.size)
+    key = votes.task[row].astype(np.int64) * k + said.item
+    entries = np.unique(key)
+    begin = np.searchsorted(entries, np.arange(votes.n_tasks + 1) * k)
+    row, entry, level = row, np.searchsorted(entries, key), said.level.astype(np.int64)
+    row, entry, level, rest = _with_rest(votes, row, entry, level, begin)
+    size = np.bincount(row, minlength=len(votes))
+    order = np.lexsort((entry, level, row))
+    row, entry, level = row[order], entry[order], level[order]
+    width = int(size.max(initial=1))
+    place = np.arange(len(row)) - np.repeat(np.cumsum(size) - size, size)
+    table = np.full((len(votes), width), -1, dtype=np.int64)
+    levels = np.zeros((len(votes), width), dtype=np.int64)
+    table[row, place], levels[row, place] = entry, level
+    last = np.take_along_axis(levels, np.maximum(size - 1, 0)[:, None], axis=1)
+    levels = np.where(np.arange(width) < size[:, None], levels, last)
+    worker = votes.worker.astype(np.int64)
+    rows = RankRows(
+        table, levels, size, rest, votes.task.astype(np.int64), worker, votes.weight, begin, votes.n_workers
+    )
+    return rows, entries % k
+
+
+def _with_rest(
+    votes: Votes[Rankings], row: I8, entry: I8, level: I8, begin: I8
+) -> tuple[I8, I8, I8, npt.NDArray[np.bool_]]:
+    """Rows that end in `...` get the other items of their task at one last level."""
+    rest = votes.answers.rest.copy()
+    more_rows, more_entries, more_levels = [], [], []
+    for r in np.flatnonzero(rest).tolist():
+        t = int(votes.task[r])
+        others = np.setdiff1d(np.arange(begin[t], begin[t + 1]), entry[row == r])
+        if not len(others):
+            rest[r] = False
+            continue
+        more_rows.append(np.full(len(others), r))
+        more_entries.append(others)
+        more_levels.append(np.full(len(others), int(level[row == r].max(initial=-1)) + 1))
+    if not more_rows:
+        return row, entry, level, rest
+    return (
+        np.concatenate([row, *more_rows]),
+        np.concatenate([entry, *more_entries]),
+        np.concatenate([level, *more_levels]),
+        rest,
+    )

@@ -11,8 +11,8 @@ import numpy.typing as npt
 import polars as pl
 
 from ...core.estimate import Arrays, Estimate, Rules, WorkerPicture
-from ...maths.rankings.rows import average_places
 from .answers import Rankings
+from .maths import average_places
 
 F8 = npt.NDArray[np.float64]
 I8 = npt.NDArray[np.int64]

@@ -2,13 +2,113 @@
 
 from __future__ import annotations
 
+from typing import TYPE_CHECKING, Any
+
 from ...core.kind import Kind
-from .answers import SimilarityCoder
-from .columns import complete, fits, told_by
+from ..hooks import CommonHooks
+from .answers import SimilarityCoder, complete, fits, told_by
+
+if TYPE_CHECKING:
+    import numpy as np
+    import numpy.typing as npt
+    import polars as pl
+
+    from ...core.estimate import Estimate, WorkerPicture
+    from ...core.result import Result
+    from ...core.votes import Votes
+    from ...evaluation.scores import Table
+    from ...evaluation.statement import Statement
+    from ...report.sheet import Sheet
+    from ...workers.flags import Flag
+    from ...workers.studied import Studied
+
+    F8 = npt.NDArray[np.float64]
+
+
+class SimilarityHooks(CommonHooks):
+    """What the other packages do for same-or-different answers."""
+
+    display_name = "same-or-different answers"
+
+    def estimate_types(self) -> tuple[type[Estimate], type[WorkerPicture]]:
+        from .estimate import SimilarityEstimate, SimilarityWorkers
+
+        return SimilarityEstimate, SimilarityWorkers
+
+    def describe(self, votes: Votes[Any]) -> dict[str, Any]:
+        from .scoring import describe
+
+        return describe(votes)
+
+    def plots(self, result: Result) -> Any:
+        from ...plots.shapes import ClusterPlots
+
+        return ClusterPlots(result)
+
+    def infer(self, result: Result, votes: Votes[Any], unknown_workers: Any) -> Result:
+        from .fitting import infer
+
+        return infer(result, votes, unknown_workers)
+
+    def evaluate(self, result: Result | pl.DataFrame, truth: Any, **options: Any) -> Any:
+        from .scoring import evaluate
+
+        return self.call(evaluate, result, truth, **options)
+
+    def statement(self, result: Result, error: float) -> Statement:
+        from ..classes.scoring.shown import trust_clusters
+
+        return trust_clusters(result, error)
+
+    def sentences(self, votes: Votes[Any], result: Result) -> list[str]:
+        from .scoring import sentences
+
+        return sentences(votes, result)
+
+    def worker_rows(self, result: Result, limit: int = 5) -> tuple[list[str], list[list[str]]]:
+        from .workers import worker_rows
+
+        return worker_rows(result, limit)
+
+    def show(self, result: Result) -> tuple[str, list[Table]]:
+        from .scoring import show
+
+        return show(result)
+
+    def inspect(self, facts: dict[str, Any], limit: int) -> tuple[list[list[str]], list[Table], list[str]]:
+        from .scoring import inspect
+
+        return inspect(facts, limit)
+
+    def study(self, votes: Votes[Any], result: Result, **options: Any) -> Studied:
+        from .workers import study_similarities
+
+        return self.call(study_similarities, votes, result, **options)
+
+    def flags(self, votes: Votes[Any], result: Result) -> list[Flag]:
+        from .workers import flag_similarities
+
+        return flag_similarities(votes, result)
+
+    def page(self, votes: Votes[Any], result: Result, **options: Any) -> Sheet:
+        from .page import similarity_page
+
+        return self.call(similarity_page, votes, result, **options)
+
+    def distance(self, answers: Any, i: Any, j: Any) -> F8:
+        from .answers import distance
+
+        return distance(answers, i, j)
+
+    def estimated_answers(self, votes: Votes[Any], result: Result) -> Any:
+        from .fitting import said
+
+        return said(votes, result)
+
 
 KIND = Kind(
     name="similarities",
-    people="same-or-different answers",
+    hooks=SimilarityHooks(),
     columns={"left": "left", "right": "right", "same": "same"},
     coder=SimilarityCoder,
     default="clusters",
@@ -18,24 +118,4 @@ KIND = Kind(
     fits_table=fits,
     complete=complete,
     may_lack=("task", "worker"),
-    doors={
-        "describe": "crowdwise.scoring.similarities.shown:describe",
-        "html": "crowdwise.plots.notebook:votes_html",
-        "estimate": "crowdwise.kinds.similarities.estimate:SimilarityEstimate",
-        "picture": "crowdwise.kinds.similarities.estimate:SimilarityWorkers",
-        "infer": "crowdwise.aggregate.similarities.infer:infer",
-        "evaluate": "crowdwise.scoring.similarities.evaluate:evaluate",
-        "distance": "crowdwise.kinds.similarities.distance:distance",
-        "said": "crowdwise.aggregate.similarities.as_answers:said",
-        "trust": "crowdwise.scoring.by_order:trust_clusters",
-        "sentences": "crowdwise.scoring.similarities.shown:sentences",
-        "worker_rows": "crowdwise.workers.similarities.rows:worker_rows",
-        "show": "crowdwise.scoring.similarities.shown:show",
-        "inspect": "crowdwise.scoring.similarities.shown:inspect",
-        "study": "crowdwise.workers.similarities.study:study_similarities",
-        "flags": "crowdwise.workers.similarities.study:flag_similarities",
-        "compare": "crowdwise.scoring.alike.compare:compare_alike",
-        "plots": "crowdwise.plots.shapes:ClusterPlots",
-        "page": "crowdwise.report.similarities.page:similarity_page",
-    },
 )

@@ -13,8 +13,8 @@ import polars as pl
 
 from ...core.errors import DataError
 from ...core.estimate import Arrays, Estimate, Rules, WorkerPicture
-from ...maths.spans.rows import SpanRows, starts
 from .answers import as_json
+from .maths import SpanRows, starts
 
 F8 = npt.NDArray[np.float64]
 I8 = npt.NDArray[np.int64]

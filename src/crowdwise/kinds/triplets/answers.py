@@ -16,8 +16,7 @@ from ...core.errors import DataError
 from ...core.intake.coding import encode
 from ...core.vocabulary import Codes, lookup, quote, sorted_vocabulary, union
 from ...core.votes import Votes, frozen
-from ..similarities.answers import both_sides, in_given, moved, series_of
-from ..similarities.columns import repeats
+from ..similarities.answers import both_sides, in_given, moved, repeats, series_of
 
 SIDES = {
     "head": "head anchor reference ref query target",
@@ -206,3 +205,18 @@ def triplet_votes(
     how: dict[str, Any] = {"duplicates": "keep" if again and duplicates == "error" else duplicates, "notes": notes}
     coder = partial(TripletCoder, items=items)
     return Votes._of(encode({**columns, **numbers}, coder, tasks=tasks, workers=workers, missing=missing, **how))
+
+
+# ---------------------------------------------------------------- How far two answers about a triplet are apart
+
+F8 = npt.NDArray[np.float64]
+I8 = npt.NDArray[np.int64]
+
+
+def distance(answers: Triplets, i: I8, j: I8) -> F8:
+    """Of one triplet 0 where the same item was named, else 1; of different triplets, whether the same side was."""
+    here = (answers.head[i] == answers.head[j]) & (
+        np.minimum(answers.left, answers.right)[i] == np.minimum(answers.left, answers.right)[j]
+    ) & (np.maximum(answers.left, answers.right)[i] == np.maximum(answers.left, answers.right)[j])  # fmt: skip
+    apart = np.where(here, answers.near[i] != answers.near[j], answers.side[i] != answers.side[j])
+    return np.asarray(apart, dtype=np.float64)

@@ -13,9 +13,7 @@ import torch
 from torch import Tensor, nn
 
 from ...core.errors import ParameterError
-from .images import AsImages, image_shape
-from .resnet import resnet18, resnet50
-from .vgg import vgg16
+from .images import AsImages, image_shape, resnet18, resnet50, vgg16
 
 Shape = Sequence[int]
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 import torch
 from torch import Tensor, nn
 
-from ..feeding.batch import CrowdBatch
+from ..data.batch import CrowdBatch
 from ..tables import WorkerTable
 
 

@@ -2,11 +2,15 @@
 
 from __future__ import annotations
 
+import json
 from collections.abc import Mapping
 from dataclasses import dataclass, field
-from typing import Any
+from pathlib import Path
+from typing import IO, Any, Protocol
 
 import polars as pl
+
+from ...core.errors import MissingDependencyError
 
 
 @dataclass
@@ -36,3 +40,85 @@ class History:
     def of(cls, found: Mapping[str, Any]) -> History:
         """From `to_dict`."""
         return cls(list(found["rows"]), found["best_epoch"], bool(found["stopped_early"]))
+
+
+# ----------------------------------------------------------------
+# Callbacks: watch training. A callback is any object with `epoch(history)`; `close()` is called at the end.
+
+
+class Callback(Protocol):
+    """Called after every epoch, in the first process only; returning True stops the training."""
+
+    def epoch(self, history: History) -> bool | None:
+        """The last row of the history is the epoch that has just ended."""
+
+    def close(self) -> None:
+        """Training is over."""
+
+
+class JsonLines:
+    """One JSON object an epoch, appended to a file as training goes."""
+
+    def __init__(self, path: str | Path) -> None:
+        self.path = Path(path)
+        self._file: IO[str] | None = None
+
+    def epoch(self, history: History) -> None:
+        """Write the last row."""
+        if self._file is None:
+            self.path.parent.mkdir(parents=True, exist_ok=True)
+            self._file = self.path.open("a", encoding="utf-8")
+        self._file.write(json.dumps(history.rows[-1]) + "\n")
+        self._file.flush()
+
+    def close(self) -> None:
+        """Close the file."""
+        if self._file is not None:
+            self._file.close()
+            self._file = None
+
+
+class TensorBoard:
+    """Every column of the history as a scalar for TensorBoard."""
+
+    def __init__(self, folder: str | Path) -> None:
+        try:
+            from torch.utils.tensorboard import SummaryWriter
+        except ModuleNotFoundError:
+            need = "pip install 'crowdwise[tensorboard]'"
+            raise MissingDependencyError(f"this tracker needs tensorboard: {need}") from None
+        self._writer: Any = SummaryWriter(str(folder))
+
+    def epoch(self, history: History) -> None:
+        """Write the last row."""
+        row = history.rows[-1]
+        for name, value in row.items():
+            if name != "epoch":
+                self._writer.add_scalar(name, value, int(row["epoch"]))
+
+    def close(self) -> None:
+        """Flush to disk."""
+        self._writer.close()
+
+
+class Progress:
+    """A bar on the terminal, for people; rich draws it on stderr."""
+
+    def __init__(self, epochs: int, text: str = "training") -> None:
+        from rich.console import Console
+        from rich.progress import BarColumn, Progress, TextColumn, TimeRemainingColumn
+
+        columns = (TextColumn("{task.description}"), BarColumn(), TextColumn("{task.completed}/{task.total}"))
+        self._bar = Progress(*columns, TimeRemainingColumn(), console=Console(stderr=True), transient=True)
+        self._text = text
+        self._task = self._bar.add_task(text, total=epochs)
+        self._bar.start()
+
+    def epoch(self, history: History) -> None:
+        """One step on, with the loss beside it."""
+        said = f"{self._text}  loss {history.rows[-1]['loss']:.4f}"
+        self._bar.update(self._task, completed=len(history), description=said)
+
+    def close(self) -> None:
+        """Take the bar away."""
+        self._bar.stop()

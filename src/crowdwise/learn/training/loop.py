@@ -3,33 +3,166 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 from functools import partial
 from pathlib import Path
-from typing import Any, cast
+from typing import Any, Literal, cast
+from zlib import crc32
 
+import numpy as np
 import torch
 from torch import Tensor, nn
 from torch.optim import Optimizer
-from torch.optim.lr_scheduler import LRScheduler
+from torch.optim.lr_scheduler import CyclicLR, LRScheduler, OneCycleLR, ReduceLROnPlateau
 
 from ...core.errors import ParameterError, TrainingError
 from ...core.params import Count, Whole, check_given
+from ..data.crowd import Crowd
+from ..data.dataset import CrowdData
+from ..data.folder import FeatureFolder, is_on_disk, on_disk
 from ..em import EMMethod
-from ..feeding.crowd import Crowd
-from ..feeding.data import CrowdData
-from ..feeding.disk import is_on_disk, on_disk
-from ..feeding.folder import FeatureFolder
 from ..method import CrowdModel
 from ..optimizers import LazyAdam, make_optimizers, suit_tables
-from ..runfacts import differences, run_facts
 from . import checkpoint
-from .callbacks import Callback
-from .history import History
+from .history import Callback, History
 from .processes import Shared, Solo
-from .schedule import Pace, Schedules
 from .sweep import Sweep, sweep_answers
+
+# ----------------------------------------------------------------
+# What must be the same for a run to be resumed: the data, the method and its parameters, the optimizers.
+
+_ROWS = 64  # of the features, enough to tell one data set from another
+
+
+def run_facts(
+    model: CrowdModel,
+    data: CrowdData,
+    optimizers: Sequence[Optimizer],
+    schedulers: Sequence[Any],
+    criterion: Any,
+    more: Mapping[str, Any],
+) -> dict[str, Any]:
+    """The run by names and plain values; tensors and arrays by their checksum. `epochs` and `patience` may change."""
+    crowd = data.crowd
+    groups = [group for each in optimizers for group in each.param_groups]
+    rest = [{k: plain(v) for k, v in sorted(g.items()) if k != "params" and not k.endswith("lr")} for g in groups]
+    return {
+        "method": model.method.name, **more, "tasks": crowd.n_tasks, "labels": len(crowd), "workers": crowd.n_workers,
+        "classes": crowd.n_outputs, "said": checksum(crowd.worker, crowd.label, crowd.weight),
+        # A Dataset may draw other rows each time.
+        "features": checksum(data.x[:_ROWS]) if isinstance(data.x, Tensor) else None,
+        "balance": checksum(data.task_weight),
+        "params": {name: plain(value) for name, value in sorted(model.method.given.items())},
+        "lr": [float(group["lr"]) for group in groups],
+        "optimizers": [type(each).__name__ for each in optimizers], "groups": rest,
+        "schedulers": [type(each).__name__ for each in schedulers],
+        "criterion": None if criterion is None else getattr(criterion, "kind", type(criterion).__name__),
+    }  # fmt: skip
+
+
+def differences(then: Mapping[str, Any], now: Mapping[str, Any]) -> str:
+    """What differs, in words; nothing where nothing does."""
+    if then.get("method") != now["method"]:
+        return f"method {then.get('method')}, now {now['method']}"
+    found = []
+    for name in now:
+        if then.get(name) == now[name]:
+            continue
+        if name == "params":
+            old = then.get(name) or {}
+            changed = [p for p in now[name] if old.get(p) != now[name][p]]
+            found += [f"{p} {old.get(p)}, now {now[name][p]}" for p in changed]
+        elif name in ("said", "features", "balance"):
+            found.append({"said": "other labels", "features": "other features", "balance": "other weights"}[name])
+        elif name == "groups":
+            found.append("other settings of the optimizers")
+        else:
+            found.append(f"{name} {then.get(name)}, now {now[name]}")
+    return "; ".join(found)
+
+
+def plain(value: Any) -> Any:
+    """A hyper-parameter as JSON will give it back."""
+    if value is None or isinstance(value, bool | int | float | str):
+        return value
+    if isinstance(value, Mapping):
+        return {str(name): plain(part) for name, part in sorted(value.items())}
+    if isinstance(value, list | tuple):
+        return [plain(part) for part in value]
+    value = getattr(value, "confusion", value)  # of a Result, its matrices
+    if isinstance(value, Tensor | np.ndarray):
+        return checksum(torch.as_tensor(value))
+    return type(value).__name__
+
+
+def checksum(*values: Tensor) -> int:
+    """One number for some tensors."""
+    found = 0
+    for value in values:
+        found = crc32(np.ascontiguousarray(value.detach().cpu().numpy()).tobytes(), found)
+    return found
+
+
+# ----------------------------------------------------------------
+# Learning-rate schedules in the loop: which step with every batch, which with every epoch, and what a plateau is.
+
+Pace = Literal["batch", "epoch"]
+_BY_BATCH = (OneCycleLR, CyclicLR)  # torch says so of these two; of the others either makes sense
+
+
+class Schedules:
+    """Any number of schedulers, each stepped as it is meant to be, or all of them as `pace` says.
+
+    ReduceLROnPlateau watches the held-out score where there is one, in the direction of its mode, or else the loss.
+    """
+
+    def __init__(
+        self,
+        given: LRScheduler | Sequence[LRScheduler] | None,
+        pace: Pace | None,
+        steps: int,
+        epochs: int,
+        scored: bool,
+    ) -> None:
+        if pace not in (None, "batch", "epoch"):
+            raise ParameterError(f"scheduler_pace must be batch or epoch, got {pace!r}")
+        self.all = [] if given is None else [given] if isinstance(given, LRScheduler) else list(given)
+        self.by_batch = [each for each in self.all if (pace or _usual(each)) == "batch"]
+        for each in self.all:
+            self._check(each, steps * epochs if each in self.by_batch else epochs, scored)
+
+    def _check(self, each: LRScheduler, steps: int, scored: bool) -> None:
+        name = type(each).__name__
+        if isinstance(each, ReduceLROnPlateau):
+            if each in self.by_batch:
+                raise ParameterError("ReduceLROnPlateau watches whole epochs; leave scheduler_pace as it is")
+            if each.mode == "max" and not scored:
+                raise ParameterError("ReduceLROnPlateau(mode='max') watches the criterion's score, but there is none")
+        if isinstance(each, OneCycleLR) and each.total_steps < steps:
+            unit = "batch" if each in self.by_batch else "epoch"
+            raise ParameterError(
+                f"{name} has {each.total_steps} steps, but steps with every {unit}, {steps} times; "
+                f"give it total_steps={steps}, or say scheduler_pace='epoch' or 'batch'"
+            )
+
+    def batch(self) -> None:
+        """A batch is over."""
+        for each in self.by_batch:
+            each.step()
+
+    def epoch(self, loss: float, score: float | None) -> None:
+        """An epoch is over."""
+        for each in self.all:
+            if isinstance(each, ReduceLROnPlateau):
+                each.step(loss if score is None else score if each.mode == "max" else -score)
+            elif each not in self.by_batch:
+                each.step()
+
+
+def _usual(scheduler: LRScheduler) -> Pace:
+    return "batch" if isinstance(scheduler, _BY_BATCH) else "epoch"
+
 
 Criterion = Callable[[CrowdModel], float]
 

@@ -10,11 +10,11 @@ from typing import TYPE_CHECKING, cast
 import torch
 from torch import Tensor
 
-from ..feeding.crowd import Crowd
+from ..data.crowd import Crowd
 from ..probe import evaluating
 
 if TYPE_CHECKING:
-    from ..feeding.data import CrowdData
+    from ..data.dataset import CrowdData
     from ..method import CrowdMethod, CrowdModel
 
 # Tasks that a net sees at a time, and tasks of a part where features are read from disk.

@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass, field
 from typing import Any
 
-from ...active import Asked
+from ...active.records import Asked
 from ..live.crowd import DAY
 from ..live.leases import Lease
 from ..problems import Problem

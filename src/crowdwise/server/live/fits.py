@@ -10,16 +10,16 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
-from ...aggregate.cost import too_thin
 from ...core.result import Result
+from ...evaluation.calibration import by_task, task_confidence
+from ...evaluation.statement import Trust
 from ...kinds.classes.annotations import Annotations
-from ...scoring.decisions import by_task, task_confidence
-from ...scoring.trust import Trust
-from ...workers import spammers
-from ...workers.coaching import coachable_of
-from ...workers.dependence import colluders
+from ...kinds.classes.methods.needs import too_thin
+from ...kinds.classes.workers import dependence as colluders
+from ...kinds.classes.workers import quality as spammers
+from ...kinds.classes.workers.coaching import coachable_of
+from ...kinds.classes.workers.judgement import Judgement
 from ...workers.flags import Flag
-from ...workers.judgement import Judgement
 from ..config import Config
 from .flagged import flagged, groups_of
 from .gold import usable

@@ -6,6 +6,7 @@ from collections.abc import Sequence
 from typing import Any
 
 from ...core.errors import CrowdwiseError
+from ...core.kind import KindHooks
 from ...core.result import Result
 from ...core.votes import Votes
 from ...workers.flags import Flag
@@ -14,10 +15,10 @@ from ...workers.flags import Flag
 def flagged(votes: Votes[Any], result: Result, names: Sequence[str]) -> dict[str, Any]:
     """What the kind's own door says of its workers, who have their names in the votes: `flags` by their numbers in the
     project, and `groups` of names that answer as one. A crowd that is too small to be judged has none."""
-    if not result.kind.can("flags"):
+    if not result.kind.hooks.supports(KindHooks.flags):
         return {}
     try:
-        found: list[Flag] = result.kind.ask("flags", votes, result)
+        found: list[Flag] = result.kind.hooks.flags(votes, result)
     except CrowdwiseError:
         return {}
     code = {name: str(i) for i, name in enumerate(names)}

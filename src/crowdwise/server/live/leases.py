@@ -5,7 +5,7 @@ from __future__ import annotations
 import heapq
 from dataclasses import dataclass
 
-from ...active import Session
+from ...active.session import Session
 
 # Ends that are kept beyond those of leases that run, before the list is made again.
 _OLD = 1_024

@@ -21,9 +21,10 @@ import numpy as np
 import numpy.typing as npt
 from sqlalchemy.exc import SQLAlchemyError
 
-from ...active import OnlineModel, Session
+from ...active.online import OnlineModel
+from ...active.session import Session
 from ...active.stopping import Doubt, Progress
-from ...maths.trust.gold_calibration import GoldCalibration
+from ...stats.gold_calibration import GoldCalibration
 from ..config import Config
 from .checks import Checks
 from .crowd import Crowd

@@ -12,8 +12,9 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
-from ...active import OnlineModel, Session
-from ...aggregate.calibrated import FEWEST
+from ...active.online import OnlineModel
+from ...active.session import Session
+from ...evaluation.calibration import FEWEST
 from ..answers import AnswerKind, kind_of
 from ..config import Config
 from ..store.log import Event

@@ -10,15 +10,15 @@ from dataclasses import replace
 from typing import Any
 
 from ...active.plan import plan_classes
-from ...aggregate.fitting import calibrated_on, fit
+from ...core.kind import KindHooks
 from ...core.result import Result
 from ...core.votes import Votes
+from ...evaluation.fitting import calibrated_on, fit
+from ...evaluation.statement import TO_CHECK, Statement, Trust, outlook
+from ...evaluation.statement import statement as of_kind
 from ...kinds.classes.annotations import Annotations
-from ...scoring.needs import needs
-from ...scoring.outlook import Statement, outlook
-from ...scoring.outlook import statement as of_kind
-from ...scoring.sentences import err_together
-from ...scoring.trust import TO_CHECK, Trust
+from ...kinds.classes.scoring.needs import needs
+from ...kinds.classes.scoring.shown import err_together
 
 
 def fit_calibrated(votes: Votes[Any], method: str, gold: Mapping[Any, Any] | None, drawn: Collection[Any]) -> Result:
@@ -26,7 +26,9 @@ def fit_calibrated(votes: Votes[Any], method: str, gold: Mapping[Any, Any] | Non
     calibrates its confidence. Gold that was chosen otherwise would say something of the tasks that were chosen."""
     name = method or None
     sample = {task: answer for task, answer in (gold or {}).items() if task in drawn} or None
-    if not votes.kind.can("calibrate"):  # what gold measures of these, the fit itself does (see gold.usable)
+    if not votes.kind.hooks.supports(
+        KindHooks.calibrate
+    ):  # what gold measures of these, the fit itself does (see gold.usable)
         return fit(votes, name, gold or None, sampling=None if sample is None else "random")
     result = fit(votes, name, gold or None, calibrate=False)
     return result if sample is None else calibrated_on(result, votes, sample, "random")

@@ -12,12 +12,12 @@ from ...core.errors import DataError
 from ...core.side_tables import as_share
 from ...core.votes import Votes
 from ...kinds.classes.annotations import Annotations
-from ...kinds.comparisons.votes import comparison_votes
-from ...kinds.numbers.votes import number_votes
-from ...kinds.rankings.votes import ranking_votes
-from ...kinds.sets.votes import set_votes
+from ...kinds.comparisons.kind import comparison_votes
+from ...kinds.numbers.kind import number_votes
+from ...kinds.rankings.kind import ranking_votes
+from ...kinds.sets.kind import set_votes
 from ...kinds.similarities.answers import similarity_votes
-from ...kinds.spans.votes import span_votes
+from ...kinds.spans.kind import span_votes
 from ..config import Config
 from ..sides import item_of
 

@@ -10,7 +10,7 @@ from urllib.parse import quote
 from fastapi import APIRouter, Request
 from fastapi.responses import JSONResponse, RedirectResponse, Response
 
-from ...scoring.trust import TO_CHECK
+from ...evaluation.statement import TO_CHECK
 from . import forms, lead_view
 from .api import Api, Refused
 from .frame import fragment, page

@@ -11,7 +11,7 @@ from pathlib import Path
 
 import uvicorn
 
-from ...client import Project as Client
+from ...client.project import Project as Client
 from ..acts import manage
 from ..api.app import make_app
 from ..auth import issue

@@ -11,7 +11,8 @@ import numpy.typing as npt
 
 from ...active.trials import drawn
 from ...core.errors import ParameterError
-from ...simulate import SCENARIOS, Crowd, scenario
+from ...kinds.classes.simulate.planted import Crowd
+from ...kinds.classes.simulate.scenarios import SCENARIOS, scenario
 
 
 @dataclass(frozen=True)

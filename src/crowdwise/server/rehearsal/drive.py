@@ -6,7 +6,9 @@ import random
 import time
 from collections.abc import Callable, Sequence
 
-from ...client import Batch, Project, ServerProblem, Stop, Task
+from ...client.problems import ServerProblem
+from ...client.project import Project
+from ...client.records import Batch, Stop, Task
 from .crowd import Planted
 
 

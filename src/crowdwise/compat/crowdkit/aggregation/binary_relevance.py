@@ -9,7 +9,7 @@ from typing import Any
 import numpy as np
 import pandas as pd
 
-from ....maths.kernels import many_fits
+from ....em.kernels import many_fits
 from .base import BaseClassificationAggregator, MissingError
 from .majority_vote import MajorityVote
 from .table import Table, columns_of, read

@@ -9,10 +9,9 @@ import numpy as np
 import numpy.typing as npt
 import pandas as pd
 
-from ....aggregate.confusion.dawid_skene import MaximumLikelihood
-from ....aggregate.confusion.one_coin import coin_matrix
-from ....maths.kernels import Stats, Workspace, accumulate, stats_of
-from ....maths.logspace import shares
+from ....em.kernels import Stats, Workspace, accumulate, stats_of
+from ....kinds.classes.methods.confusion.matrices import MaximumLikelihood, coin_matrix
+from ....stats.logspace import shares
 from .base import BaseClassificationAggregator, InputError
 from .history import assigned, counted, normalised
 from .table import F8, Table, read

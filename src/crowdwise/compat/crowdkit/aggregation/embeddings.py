@@ -10,10 +10,9 @@ import numpy as np
 import numpy.typing as npt
 import pandas as pd
 
-from ....kinds.texts.words import runs_of
-from ....maths.kernels.texts_compiled import squared_distances, weighted_means
-from ....maths.texts.crowd import pairs_within
-from ....maths.texts.runs import gleu
+from ....kinds.texts.answers import runs_of
+from ....kinds.texts.kernels import squared_distances, weighted_means
+from ....kinds.texts.maths import gleu, pairs_within
 from .base import InputError, MissingError
 
 F8 = npt.NDArray[np.float64]

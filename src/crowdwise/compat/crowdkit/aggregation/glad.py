@@ -10,7 +10,7 @@ import pandas as pd
 from scipy.optimize import minimize
 from scipy.special import expit
 
-from ....maths.logspace import normalise_rows
+from ....stats.logspace import normalise_rows
 from .base import BaseClassificationAggregator, InputError
 from .table import F8, Table, read
 

@@ -7,8 +7,8 @@ from typing import Any
 
 import numpy as np
 
-from ....aggregate.confusion.mace_model import Beliefs, Mode, Worker
-from ....maths.kernels import Workspace
+from ....em.kernels import Workspace
+from ....kinds.classes.methods.confusion.mace import Beliefs, Mode, Worker
 from .base import BaseClassificationAggregator, InputError
 from .table import F8, Table, read
 

@@ -8,8 +8,8 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
-from ....aggregate.voting.base import agreeing
 from ....kinds.classes.annotations import Annotations
+from ....kinds.classes.methods.voting import agreeing
 from .base import BaseClassificationAggregator
 from .table import F8, columns_of, read
 from .utils import add_skills_to_data

@@ -7,9 +7,8 @@ from typing import Any
 
 import numpy as np
 
-from ....aggregate.spectral.mmsr import _robust_mean
-from ....aggregate.spectral.rank_one import log_odds, upright
-from ....maths import moments
+from ....kinds.classes.maths import moments
+from ....kinds.classes.methods.spectral import _robust_mean, log_odds, upright
 from .base import BaseClassificationAggregator, InputError, NotFittedError
 from .majority_vote import MajorityVote
 from .table import F8, Table, read

@@ -9,9 +9,8 @@ import numpy as np
 import numpy.typing as npt
 import pandas as pd
 
-from ....engine.ascent import Point, climb
-from ....maths.comparisons.noisy import NoisyObjective
-from ....maths.comparisons.rows import PairRows
+from ....em.ascent import Point, climb
+from ....kinds.comparisons.maths.models import NoisyObjective, PairRows
 from .base import InputError, MissingError
 
 F8 = npt.NDArray[np.float64]

@@ -9,7 +9,7 @@ from typing import Any, ClassVar
 import numpy as np
 import numpy.typing as npt
 
-from ....maths.kernels.outlines_compiled import count_codes
+from ....kinds.outlines.kernels import count_codes
 from .base import InputError, MissingError
 from .utils import add_skills_to_data
 

@@ -10,8 +10,7 @@ from typing import Any
 import numpy as np
 import pandas as pd
 
-from ....maths.texts.crowd import voted_words
-from ....maths.texts.runs import Runs
+from ....kinds.texts.maths import Runs, voted_words
 from .base import MissingError
 from .embeddings import HRRASA, RASA
 

@@ -9,7 +9,7 @@ import numpy as np
 import pandas as pd
 from scipy.special import entr
 
-from ....maths.logspace import normalise_rows
+from ....stats.logspace import normalise_rows
 from ..aggregation.base import InputError, MissingError
 from ..aggregation.majority_vote import MajorityVote
 from ..aggregation.table import F8, read

@@ -1,1 +1,0 @@
-"""From annotations to labels: one module per method."""

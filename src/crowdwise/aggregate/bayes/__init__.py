@@ -1,1 +1,0 @@
-"""Beliefs over the workers' matrices."""

@@ -1,1 +1,0 @@
-"""Confusion matrices, by EM."""

@@ -1,1 +1,0 @@
-"""Confidence of decisions, calibrated on gold, for kinds other than classes."""

@@ -1,1 +1,0 @@
-"""Workers who are not independent."""

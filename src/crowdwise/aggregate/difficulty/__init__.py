@@ -1,1 +1,0 @@
-"""Tasks differ in difficulty."""

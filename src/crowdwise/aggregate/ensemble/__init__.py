@@ -1,1 +1,0 @@
-"""Several methods together."""

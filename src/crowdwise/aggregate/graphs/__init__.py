@@ -1,1 +1,0 @@
-"""Methods for tasks with links between them."""

@@ -1,1 +1,0 @@
-"""Methods for judges: cheap, repeatable, and wrong together with their relatives."""

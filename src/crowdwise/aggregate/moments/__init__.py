@@ -1,1 +1,0 @@
-"""Matrices from pairs and triples of workers."""

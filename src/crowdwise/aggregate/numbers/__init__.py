@@ -1,1 +1,0 @@
-"""Numbers: means, and workers with biases, noise and scales of their own."""

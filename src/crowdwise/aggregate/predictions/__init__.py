@@ -1,1 +1,0 @@
-"""Methods for answers that come with predictions of what the others will say."""

@@ -1,1 +1,0 @@
-"""Methods for same or different."""

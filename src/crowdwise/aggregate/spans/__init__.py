@@ -1,1 +1,0 @@
-"""Methods for spans of a text."""

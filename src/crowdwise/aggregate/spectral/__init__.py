@@ -1,1 +1,0 @@
-"""Skills from the workers' agreement."""

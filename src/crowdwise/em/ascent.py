@@ -1,0 +1,149 @@
+"""Ascent on a smooth objective by preconditioned L-BFGS: for models whose M-step has no closed form.
+
+The gradient of a marginal log-likelihood is that of its EM bound at the current posterior (Fisher's identity), so the
+marginal itself is climbed: no inner loop. The objective also returns a positive curvature for every parameter (the
+diagonal of the complete-data information); with it as the starting metric, parameters of workers with ten thousand
+labels and of tasks with three take steps of their own size. Every step passes Armijo's test, so the trace never falls.
+Nocedal & Wright (2006), Numerical Optimization, algorithm 7.4, doi:10.1007/978-0-387-40065-5.
+"""
+
+from __future__ import annotations
+
+from collections import deque
+from collections.abc import Callable
+from dataclasses import dataclass
+
+import numpy as np
+import numpy.typing as npt
+
+from ..core.callback import Callback
+from .journal import Notes, notes
+
+F8 = npt.NDArray[np.float64]
+MEMORY = 10
+# A step is halved at most this often; after that rounding, not the step, is what keeps the objective from rising.
+HALVINGS = 30
+
+
+@dataclass(frozen=True)
+class Point:
+    """The objective at x: value, gradient, and a positive curvature of each parameter."""
+
+    value: float
+    gradient: F8
+    curvature: F8
+
+
+@dataclass(frozen=True)
+class Step:
+    """A step taken: how far x moved, how far the gradient turned, and the product of both."""
+
+    moved: F8
+    turned: F8
+    along: float
+
+
+@dataclass(frozen=True)
+class Climb:
+    """Where the ascent ended, and the objective after each step."""
+
+    x: F8
+    trace: F8
+    n_iter: int
+    converged: bool
+
+
+def climb(
+    objective: Callable[[F8], Point],
+    start: F8,
+    *,
+    max_iter: int,
+    tol: float,
+    reach: float = 0.5,
+    callback: Callback | None = None,
+) -> Climb:
+    """Maximise from `start`; stops when a step's relative gain falls below `tol`.
+
+    No parameter moves by more than `reach` in a step: a leap could land in a mirror image of the solution, where
+    all classes have changed their names. Within a journal it is kept: an ascent that was killed goes on to the same
+    bits.
+    """
+    kept = notes()
+    memory: deque[Step] = deque(maxlen=MEMORY)
+    x, at, trace, converged = _resumed(kept, memory) or _begun(objective, start)
+    while len(trace) <= max_iter and not converged:
+        way = _direction(at, memory)
+        way *= min(1.0, reach / max(float(np.abs(way).max(initial=0.0)), 1e-300))
+        slope = dot(way, at.gradient)
+        step = 1.0
+        for _ in range(HALVINGS):
+            there = objective(x + step * way)
+            if there.value >= at.value + 1e-4 * step * slope:
+                break
+            step /= 2
+        else:
+            converged = not memory  # nothing rises even along the plain gradient
+            memory.clear()
+            if converged:
+                break
+            continue
+        moved, turned = step * way, at.gradient - there.gradient
+        along = dot(moved, turned)
+        if along > 1e-10 * np.sqrt(dot(moved, moved) * dot(turned, turned)):
+            memory.append(Step(moved, turned, along))
+        converged = there.value - at.value <= tol * max(1.0, abs(there.value))
+        x, at = x + moved, there
+        trace.append(at.value)
+        _keep(kept, x, at, trace, converged, memory)
+        if callback is not None:
+            callback(len(trace) - 1, at.value)
+    return Climb(x, np.array(trace), len(trace) - 1, converged)
+
+
+_Stand = tuple[F8, Point, list[float], bool]
+
+
+def _begun(objective: Callable[[F8], Point], start: F8) -> _Stand:
+    at = objective(start)
+    return start, at, [at.value], False
+
+
+def _keep(kept: Notes, x: F8, at: Point, trace: list[float], converged: bool, memory: deque[Step]) -> None:
+    steps = {f"step{i}.{name}": value for i, step in enumerate(memory) for name, value in vars(step).items()}
+    kept.write(
+        len(trace) - 1, converged, x=x, gradient=at.gradient, curvature=at.curvature, trace=trace, converged=converged,
+        steps=len(memory), **steps,
+    )  # fmt: skip
+
+
+def _resumed(kept: Notes, memory: deque[Step]) -> _Stand | None:
+    """Where it stood, its steps put back into memory."""
+    held = kept.read()
+    if held is None:
+        return None
+    for i in range(int(held["steps"])):
+        memory.append(Step(held[f"step{i}.moved"], held[f"step{i}.turned"], float(held[f"step{i}.along"])))
+    trace = held["trace"].tolist()
+    return held["x"], Point(trace[-1], held["gradient"], held["curvature"]), trace, bool(held["converged"])
+
+
+def _direction(at: Point, memory: deque[Step]) -> F8:
+    """The two-loop recursion; without memory, the gradient in the metric of the curvature."""
+    way, scratch = at.gradient.copy(), np.empty_like(at.gradient)
+    used: list[tuple[Step, float]] = []
+    for step in reversed(memory):
+        share = dot(step.moved, way) / step.along
+        way -= np.multiply(step.turned, share, out=scratch)
+        used.append((step, share))
+    way /= at.curvature
+    if memory:
+        last = memory[-1]
+        way *= last.along / dot(last.turned, np.divide(last.turned, at.curvature, out=scratch))
+    for step, share in reversed(used):
+        way += np.multiply(step.moved, share - dot(step.turned, way) / step.along, out=scratch)
+    return way
+
+
+def dot(a: F8, b: F8) -> float:
+    """a · b without BLAS, whose threads wait for each other on a busy machine and change the last bits."""
+    return float(np.einsum("i,i->", a, b))

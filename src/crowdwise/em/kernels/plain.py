@@ -1,0 +1,44 @@
+"""The kernels in plain numpy, log space throughout: for small data, and as the compiled kernels' oracle."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+import numpy as np
+import numpy.typing as npt
+
+from ...stats.logspace import normalise_rows, segment_sum
+
+if TYPE_CHECKING:
+    from ..rows import LabelRows
+    from . import Stats
+
+F8 = npt.NDArray[np.float64]
+
+
+def e_step(shard: LabelRows, theta: F8, prior: F8, gold: npt.NDArray[np.int32] | None) -> tuple[F8, float]:
+    """Posterior and log-likelihood; theta is [worker, observed, true]."""
+    k = shard.n_classes
+    votes = np.log(theta).reshape(-1, k)[shard.cell]
+    if shard.weight is not None:
+        votes *= shard.weight[:, None]
+    score = np.log(prior) + segment_sum(votes, shard.task_offsets)
+    posterior, norm = normalise_rows(score)
+    if gold is not None:
+        known = np.flatnonzero(gold < k)
+        norm[known] = score[known, gold[known]]
+        posterior[known] = np.eye(k)[gold[known]]
+    return posterior, float(norm.sum())
+
+
+def stats(shard: LabelRows, posterior: F8) -> Stats:
+    """Expected counts [worker, observed, true] and class mass."""
+    from . import Stats
+
+    k, cells = shard.n_classes, shard.n_workers * shard.n_classes
+    q = posterior[shard.task]
+    if shard.weight is not None:
+        q = q * shard.weight[:, None]
+    columns = [np.bincount(shard.cell, weights=q[:, t], minlength=cells) for t in range(k)]
+    counts = np.stack(columns, axis=1).astype(np.float64, copy=False)
+    return Stats(counts.reshape(shard.n_workers, k, k), posterior.sum(axis=0))

@@ -1,1 +1,0 @@
-"""How the maths is run: loops, restarts, shards. Knows no method."""

@@ -1,0 +1,1 @@
+"""Scores, comparisons, calibration and statements, whatever the kind of answers."""

@@ -1,0 +1,1 @@
+"""Gaps between groups, fair labels and fair loads."""

@@ -1,1 +1,0 @@
-"""What may be promised: figures with intervals from few gold labels, tasks that need no person, label sets, plans."""

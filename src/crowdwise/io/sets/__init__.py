@@ -1,1 +1,0 @@
-"""Files with what is known of label sets."""

@@ -1,0 +1,278 @@
+"""Disagreement: of a run without one truth, how people divide, task by task and group by group."""
+
+from __future__ import annotations
+
+import math
+from typing import Any
+
+import numpy as np
+import numpy.typing as npt
+import polars as pl
+from markupsafe import Markup, escape
+
+from ..core.errors import CrowdwiseError
+from ..core.intake.repeats import OCCASION
+from ..core.result import Result
+from ..core.side_tables import column_by
+from ..kinds.classes.annotations import Annotations
+from ..kinds.classes.methods.gold import as_gold
+from ..kinds.classes.methods.judges import kinds_of
+from ..report import svg
+from ..report.page import fragment
+from ..report.sheet import Section
+from ..report.svg import NOTHING, Frame, curves, drawing, short, words
+from ..report.text import number, percent, shown, span
+from .soft import LEVEL, Soft, soft
+from .study import LEAST_GOLD, Judges, judges
+
+Tables = list[tuple[str, str, pl.DataFrame]]
+# Tasks, columns about raters, groups in a column, and classes that are shown.
+TASKS, COLUMNS, GROUPS, CLASSES = 20, 3, 12, 6
+_ASSUMED = (
+    "Assumption: nobody is wrong; raters are a sample of those whose view counts, and the labels of a rater belong "
+    "together (raters are permuted, never rows)."
+)
+
+
+def disagreement_section(votes: Annotations, result: Result) -> tuple[list[Section], Tables]:
+    """The section of a subjective run and its tables for download; nothing of other runs."""
+    if not result.extra.get("subjective"):
+        return [], []
+    found = [(column, _of(votes, column)) for column in _columns(votes)]
+    groups = [(column, each) for column, each in found if each is not None]
+    plain = groups[0][1] if groups else soft(votes)
+    view = {
+        "assumed": _ASSUMED, "scores": plain.scores, "classes": [shown(c, 30) for c in result.classes[:CLASSES]],
+        "rows": _divided(result), "judges": plain.scores.judges.sort("log_loss").head(TASKS).to_dicts(),
+        "groups": [_group(votes, column, each) for column, each in groups],
+    }  # fmt: skip
+    body = fragment("judges/disagreement.html.j2", **view)
+    tables: Tables = []
+    for column, each in groups:
+        if each.groups is not None and each.tasks is not None:
+            tables += [(f"groups_{column}.csv", f"groups of raters by {column}", each.groups),
+                       (f"tasks_{column}.csv", f"tasks that divide groups by {column}", each.tasks)]  # fmt: skip
+    return [Section("disagreement", "Disagreement", "Disagreement", body)], tables
+
+
+def _columns(votes: Annotations) -> list[str]:
+    """Columns about the workers that put them into a few groups."""
+    table = votes.about_workers
+    out = []
+    for name in [] if table is None else table.columns[1:]:
+        column = column_by(table, name, votes.workers)
+        if name != "kind" and column is not None and 2 <= column.drop_nulls().n_unique() <= GROUPS:
+            out.append(name)
+    return out[:COLUMNS]
+
+
+def _of(votes: Annotations, column: str) -> Soft | None:
+    """The study of one column; none where its groups are too small."""
+    try:
+        return soft(votes, column)
+    except CrowdwiseError:
+        return None
+
+
+def _divided(result: Result) -> list[dict[str, Any]]:
+    """The tasks on which people are most of two minds."""
+    p = np.maximum(result.posterior, 1e-300)
+    entropy = np.where(result.labels_per_task > 1, -(p * np.log(p)).sum(axis=1), -1)
+    top = [int(t) for t in np.argsort(-entropy, kind="stable")[:TASKS] if entropy[t] >= 0]
+    return [
+        {
+            "task": shown(result.tasks[t], 80), "raters": int(result.labels_per_task[t]),
+            "shares": [{"text": number(s), "bar": svg.interval(float(s), 0.0, float(s))}
+                       for s in result.posterior[t, :CLASSES]],
+        }
+        for t in top
+    ]  # fmt: skip
+
+
+def _group(votes: Annotations, column: str, found: Soft) -> dict[str, Any]:
+    assert found.groups is not None
+    assert found.tasks is not None
+    shares = _shares(votes, column)
+    rows = found.groups.sort("group", "class").head(4 * TASKS).to_dicts()
+    shown_rows = []
+    for row in rows:
+        share = shares.get((row["group"], row["class"]))  # of a mean there is none
+        bar = "" if share is None else svg.interval(share, 0.0, share)
+        names = {"group": shown(row["group"], 60), "class": shown(row["class"], 40)}
+        shown_rows.append(row | names | {"share": share, "bar": bar})
+    split = found.tasks.filter(pl.col("p_adjusted") <= LEVEL)["task"].unique()
+    return {
+        "column": shown(column, 60), "rows": shown_rows, "divide": len(split),
+        "tasks": found.tasks["task"].n_unique(),
+        "level": LEVEL,
+    }  # fmt: skip
+
+
+def _shares(votes: Annotations, column: str) -> dict[tuple[str, str], float]:
+    """How often each group says each class."""
+    names = column_by(votes.about_workers, column, votes.workers)
+    assert names is not None
+    rows = pl.DataFrame({
+        "group": names.cast(pl.String).gather(votes.worker), "class": votes.classes.cast(pl.String).gather(votes.label),
+    }).drop_nulls()  # fmt: skip
+    counted = (
+        rows.group_by("group", "class").len().with_columns(share=pl.col("len") / pl.col("len").sum().over("group"))
+    )
+    return {(group, each): share for group, each, share in counted.select("group", "class", "share").iter_rows()}
+
+
+# ----------------------------------------------------------------
+# Drawings of judges: errors made together by family, stated confidence, price against accuracy.
+
+F8 = npt.NDArray[np.float64]
+
+MOST = 40
+CURVES = 4
+
+
+def correlation_map(found: Judges) -> Markup:
+    """Correlations of errors, relatives side by side; nothing where none is known."""
+    known = found.pairs.filter(pl.col("known"))
+    if not len(known):
+        return NOTHING
+    order = np.lexsort((-found.table["accuracy"].fill_null(0.0).to_numpy(), found.family))[:MOST]
+    names = [str(found.votes.workers[int(i)]) for i in order]
+    place = {name: i for i, name in enumerate(names)}
+    values = np.full((len(names), len(names)), np.nan)
+    for row in known.iter_rows(named=True):
+        if row["judge"] in place and row["other"] in place:
+            i, j = sorted((place[row["judge"]], place[row["other"]]), reverse=True)
+            values[i, j] = row["error_correlation"]
+    label = f"Map of {len(names)} judges: the stronger the colour of two, the more often they err on the same tasks"
+    return _map(values, names, found.family[order], label)
+
+
+def _map(values: F8, names: list[str], family: npt.NDArray[np.int64], label: str) -> Markup:
+    m, cell, left = len(names), max(min(640.0 / max(len(names), 1), 30.0), 13.0), 110.0
+    body = []
+    for i in range(m):
+        y = 4 + i * cell
+        body.append(words(left - 6, y + cell / 2 + 3.5, shown(names[i], 15), "axis", "end"))
+        body.append(words(left + i * cell + 3, y + cell / 2 + 3.5, shown(names[i], 15), "axis"))
+        if i and family[i] != family[i - 1]:
+            body.append(f'<path class="tick" d="M{short(left)} {short(y)}H{short(left + i * cell)}"/>')
+        for j in range(i):
+            v = float(values[i, j])
+            if math.isfinite(v):
+                at = f'x="{short(left + j * cell)}" y="{short(y)}" width="{short(cell - 1)}" height="{short(cell - 1)}"'
+                tip = f"<title>{escape(f'{names[i]} and {names[j]}: {v:.2f}')}</title>"
+                body.append(f'<rect class="right" {at} fill-opacity="{min(max(v, 0.0), 1.0):.2f}">{tip}</rect>')
+    return drawing(left + m * cell + left, 6 + m * cell, body, "heatmap", label)
+
+
+def confidence_curves(found: Judges) -> Markup:
+    """Share right against stated confidence, of the judges who state it on most gold tasks."""
+    told = [(i, s) for i, s in enumerate(found.stated) if s is not None and len(s.curve) > 1]
+    told = sorted(told, key=lambda each: -each[1].n)[:CURVES]
+    if not told:
+        return NOTHING
+    series = [(str(found.votes.workers[i]), [x for x, _, _ in s.curve], [y for _, y, _ in s.curve]) for i, s in told]
+    series.append(("as stated", [0.5, 1.0], [0.5, 1.0]))
+    label = f"Share of right verdicts against stated confidence of {len(told)} judges"
+    return curves(series, "stated confidence", label, y_range=(0.0, 1.0))
+
+
+def price_chart(table: pl.DataFrame) -> Markup:
+    """Accuracy on held-out gold against the price a task; the chosen offer is the hollow dot."""
+    cost, right = table["cost"].to_numpy(), table["accuracy"].to_numpy()
+    low, high = float(cost.min()), float(cost.max())
+    frame = Frame((min(low, 0.0), high or 1.0), (max(math.floor(10 * right.min()) / 10, 0.0), 1.0), width=420, top=22)
+    body = frame.axes("price a task", "share that is right")
+    for row in table.iter_rows(named=True):
+        x, y = frame.x(row["cost"]), frame.y(row["accuracy"])
+        foot, head = frame.y(max(row["accuracy_low"], frame.y_range[0])), frame.y(row["accuracy_high"])
+        body.append(f'<path class="whisker" d="M{short(x)} {short(foot)}V{short(head)}"/>')
+        tip = escape(f"{shown(row['judges'], 120)}: {row['accuracy']:.1%} for {row['cost']:g}")
+        kind, size = ("mark", 7) if row["chosen"] else ("dot", 4)
+        body.append(f'<circle class="{kind}" cx="{short(x)}" cy="{short(y)}" r="{size}"><title>{tip}</title></circle>')
+    return drawing(frame.width, frame.height, body, "chart", "Accuracy against price of sets of judges")
+
+
+# ----------------------------------------------------------------
+# Judges and Frontier: how many voices they are, how good, how biased, whom to pay. Where some workers are judges.
+
+# Judges beyond so many are in the download only.
+ROWS = 60
+_JUDGED = (
+    "Accuracy and recall are shares of a judge's verdicts on gold tasks; all repeats, prompts and orders of a judge "
+    "are one voice. Assumption: gold came from people and is like the other tasks."
+)
+_BLIND = (
+    "Assumption: none that could be checked. Without gold nobody can tell common errors from common sense: give labels "
+    "of people (30 or more) to see accuracies, errors made together and whom to pay."
+)
+
+
+def is_about_judges(votes: Annotations) -> bool:
+    """Whether several workers are said to be models, or rows say their prompt, order or repeat."""
+    models = sum(kind == "model" for kind in kinds_of(votes))
+    occasions = votes.about_rows is not None and any(name in votes.about_rows.columns for name in OCCASION)
+    return votes.n_workers >= 2 and (models >= 2 or occasions)
+
+
+def judge_sections(votes: Annotations, truth: Any) -> tuple[list[Section], Tables]:
+    """The sections, and their tables for download; none where nobody here is a judge."""
+    if not is_about_judges(votes):
+        return [], []
+    gold = as_gold(truth, votes)
+    found = judges(votes, truth if gold is not None and len(gold.known) >= LEAST_GOLD else None)
+    out = [Section("judges", "Judges", "Judges", fragment("judges/judges.html.j2", **_view(found)))]
+    tables: Tables = [
+        ("judges.csv", "every judge", found.table),
+        ("judge_pairs.csv", "which judges err together", found.pairs),
+        ("judge_bias.csv", "bias checks", found.bias),
+    ]
+    if found.gold is None:
+        return out, tables
+    offers = found.frontier()
+    if len(offers.table):
+        view: dict[str, Any] = {"rows": [_offer(row) for row in offers.table.to_dicts()], "note": offers.note}
+        spend = found.next_spend()
+        view |= {"drawing": price_chart(offers.table), "spend": "" if spend is None else spend.sentence()}
+        view |= {"priced": "price" in found.table.columns and found.table["price"].null_count() < len(found.table)}
+        out.append(Section("frontier", "Frontier", "Whom to pay", fragment("judges/frontier.html.j2", **view)))
+        tables.append(("frontier.csv", "sets of judges that nobody beats", offers.table))
+    return out, tables
+
+
+def _view(found: Judges) -> dict[str, Any]:
+    table = found.table.sort("accuracy" if found.gold is not None else "tasks", descending=True, nulls_last=True)
+    recalls = [name for name in table.columns if name.startswith("recall_")][:8]
+    rows = []
+    for row in table.head(ROWS).to_dicts():
+        row["judge"], row["family"] = shown(row["judge"], 60), shown(row["family"], 40)
+        row["bar"] = svg.interval(row["accuracy"], row["accuracy_low"], row["accuracy_high"])
+        row["between"] = span(row["accuracy_low"], row["accuracy_high"])
+        row["recalls"] = [number(row[name]) for name in recalls]
+        row["flips"] = percent(row.get("flips"))
+        row["position"], row["biased"] = number(row.get("position")), bool(row.get("position_biased"))
+        rows.append(row)
+    covariates = [
+        {"check": shown(check, 60), "n": int(part["biased"].sum()), "of": int(part["p"].is_not_null().sum()),
+         "mean": number(_mean(part)), "note": next((n for n in part["note"] if "association" in n), "")}
+        for (check,), part in found.bias.group_by("check", maintain_order=True)
+    ]  # fmt: skip
+    return {
+        "big": found.n_eff.sentence(), "notes": found.notes, "rows": rows, "more": len(table) - len(rows),
+        "recalls": [shown(name.removeprefix("recall_"), 30) for name in recalls], "checks": covariates,
+        "gold": found.gold is not None, "assumption": _JUDGED if found.gold is not None else _BLIND,
+        "told": found.families_told, "map": correlation_map(found), "curves": confidence_curves(found),
+    }  # fmt: skip
+
+
+def _mean(part: pl.DataFrame) -> float | None:
+    values = part["effect"].drop_nulls().drop_nans().to_numpy()
+    return float(np.mean(values)) if len(values) else None
+
+
+def _offer(row: dict[str, Any]) -> dict[str, Any]:
+    return row | {
+        "judges": shown(row["judges"], 300),
+        "between": span(row["accuracy_low"], row["accuracy_high"]),
+        "cost": f"{row['cost']:g}",
+    }

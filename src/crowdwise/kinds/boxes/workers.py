@@ -1,0 +1,107 @@
+"""The workers of a fit of boxes in a few rows."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Any
+
+import polars as pl
+
+from ...core.result import Result
+from ...core.votes import Votes
+from ...evaluation.scores import Table
+from ...workers.distance_based import AlikeStudy, looked_at
+from ...workers.flags import Flag
+from ...workers.studied import best_and_worst, between, number
+from .answers import Boxes
+
+Rows = tuple[list[str], list[list[str]]]
+
+
+def worker_rows(result: Result, limit: int = 5) -> Rows:
+    """The best and the worst, by the F1 of their boxes against the others'."""
+    table = with_f1(result)
+    best, worst = best_and_worst(table, limit, "f1")
+    rows = [
+        [str(r["worker"]), f"{r['n_labels']:,}", number(r["recall"]), between(r["recall_low"], r["recall_high"]),
+         number(r["precision"]), between(r["precision_low"], r["precision_high"]), f"{r['missed']:,}",
+         f"{r['spurious']:,}", number(r["overlap"])]
+        for r in best.vstack(worst.reverse()).to_dicts()
+    ]  # fmt: skip
+    if len(worst):
+        rows.insert(limit, ["…"] + [""] * 8)
+    header = [
+        "worker",
+        "pictures",
+        "recall",
+        "95 % interval",
+        "precision",
+        "95 % interval",
+        "missed",
+        "spurious",
+        "IoU",
+    ]
+    return header, rows
+
+
+def with_f1(result: Result) -> pl.DataFrame:
+    """The table of workers with f1, f1_low, f1_high: of recall and precision, and of the ends of their intervals."""
+
+    def f1(end: str) -> pl.Expr:
+        a, b = pl.col(f"recall{end}"), pl.col(f"precision{end}")
+        both = pl.when(a.is_null()).then(b).when(b.is_null()).then(a).otherwise(2 * a * b / (a + b))
+        return both.fill_nan(0.0).alias(f"f1{end}")
+
+    return result.worker_table().with_columns(f1(""), f1("_low"), f1("_high"))
+
+
+# ----------------------------------------------------------------
+# The workers of a fit of boxes: what they miss, what they make up, how close their boxes are; agreement; flags.
+
+_MORE = ("recall", "recall_low", "recall_high", "precision", "precision_low", "precision_high", "overlap", "there",
+         "missed", "spurious", "f1", "f1_low", "f1_high")  # fmt: skip
+
+
+@dataclass(frozen=True, eq=False)
+class BoxStudy(AlikeStudy):
+    """`quality` has besides what every kind has: recall (objects that the others drew and they too) and precision
+    (their boxes that the others confirm) with intervals, missed, spurious, overlap (IoU with the fused boxes)."""
+
+    def worker_tables(self, ends: int) -> list[Table]:
+        """All workers, or the best and the worst of many by the F1 of recall and precision."""
+        best, worst = best_and_worst(self.quality, ends, "f1")
+        parts = {"Workers, by recall and precision": best}
+        if len(worst):
+            parts = {f"Best workers (the first {ends})": best, f"Worst workers (the last {ends})": worst}
+        header = ["worker", "pictures", "recall", "95 % interval", "precision", "95 % interval", "missed", "spurious",
+                  "IoU", "follows", "flags"]  # fmt: skip
+        return [Table(title, header, [self._line(row) for row in table.to_dicts()]) for title, table in parts.items()]
+
+    def _line(self, row: dict[str, Any]) -> list[str]:
+        names = dict.fromkeys(flag.name for flag in self.flags if flag.worker == row["worker"])
+        return [
+            str(row["worker"]),
+            f"{row['n_labels']:,}",
+            number(row["recall"], 2),
+            between(row["recall_low"], row["recall_high"], 2),
+            number(row["precision"], 2),
+            between(row["precision_low"], row["precision_high"], 2),
+            f"{row['missed']:,}",
+            f"{row['spurious']:,}",
+            number(row["overlap"], 2),
+            number(row["follows"], 2),
+            ", ".join(names),
+        ]
+
+
+def study_boxes(votes: Votes[Boxes], result: Result, *, gold: Any = None, idle: float = 600.0) -> BoxStudy:
+    """Of boxes. `gold` adds distances on known pictures, `idle` is the longest pause in seconds that is still work."""
+    parts = looked_at(votes, result, gold=gold, idle=idle)
+    more = with_f1(result).select("worker", *_MORE).with_columns(pl.col("worker").cast(votes.workers.dtype))
+    parts["quality"] = parts["quality"].join(more, on="worker", how="left", maintain_order="left")
+    return BoxStudy(**parts)
+
+
+def flag_boxes(votes: Votes[Boxes], result: Result) -> list[Flag]:
+    """All flags of a fit of boxes."""
+    return study_boxes(votes, result).flags

@@ -1,0 +1,138 @@
+"""Labels under worker and task logits: posterior, log-likelihood, its gradient and curvature.
+
+P(y_iw = l | z_i = k) = softmax_l(worker[w, k, l] + task[i, k, l])
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from itertools import pairwise
+from typing import TYPE_CHECKING
+
+import numpy as np
+import numpy.typing as npt
+
+from ....em.kernels import COMPILED_FROM
+from ....em.rows import LabelRows
+from ....stats.logspace import normalise_rows, segment_sum
+
+if TYPE_CHECKING:
+    from scipy.sparse import csr_array
+
+F8 = npt.NDArray[np.float64]
+# Cells (row, true, observed) worked on at a time: few enough for the cache.
+BLOCK = 400_000
+# Cells of one task that the compiled pass keeps; beyond it plain numpy goes block by block.
+ROOM = 4_000_000
+
+
+@dataclass(frozen=True)
+class Logits:
+    """What one pass gives; gradients and bends (minus second derivatives, had the truth been seen) per logit."""
+
+    posterior: F8
+    log_likelihood: float
+    worker: F8
+    worker_bend: F8
+    task: F8
+    task_bend: F8
+
+
+def minimax_pass(
+    votes: LabelRows,
+    worker: F8,
+    task: F8 | None,
+    gold: npt.NDArray[np.int32] | None = None,
+    posterior: F8 | None = None,
+) -> Logits:
+    """One pass; with a `posterior` given, the log-likelihood expected under it instead of the marginal one.
+
+    Small data in numpy, large data in numba.
+    """
+    k = votes.n_classes
+    room = int(np.diff(votes.task_offsets).max(initial=0)) * k * k
+    if len(votes) * k * k >= COMPILED_FROM and room <= ROOM:
+        return _compiled(votes, worker, task, gold, posterior)
+    return _plain(votes, worker, task, gold, posterior)
+
+
+def _plain(
+    votes: LabelRows, worker: F8, task: F8 | None, gold: npt.NDArray[np.int32] | None, posterior: F8 | None
+) -> Logits:
+    """Block by block."""
+    n, k = votes.n_tasks, votes.n_classes
+    q_all = np.empty((n, k))
+    slope, bend = np.zeros((votes.n_workers, k * k)), np.zeros((votes.n_workers, k * k))
+    sizes = (n, k * k) if task is not None else (0, k * k)
+    task_slope, task_bend = np.zeros(sizes), np.zeros(sizes)
+    total = 0.0
+    per_block = max(BLOCK // (k * k), 1)
+    cuts = np.searchsorted(votes.task_offsets, np.arange(per_block, len(votes), per_block))
+    edges = np.unique(np.concatenate([[0], cuts, [n]]))
+    for lo, hi in pairwise(edges.tolist()):
+        rows = slice(int(votes.task_offsets[lo]), int(votes.task_offsets[hi]))
+        who, where, label = votes.worker[rows], votes.task[rows], votes.label[rows]
+        weight = np.ones(len(who)) if votes.weight is None else votes.weight[rows]
+        logits = worker[who] if task is None else worker[who] + task[where]  # row, true, observed
+        p, norm = normalise_rows(logits.reshape(-1, k))
+        p = p.reshape(-1, k, k)
+        said = np.take_along_axis(logits, label[:, None, None].astype(np.int64), axis=2)[:, :, 0]
+        logs = (said - norm.reshape(-1, k)) * weight[:, None]
+        inside = votes.task_offsets[lo : hi + 1] - votes.task_offsets[lo]
+        score = segment_sum(logs, inside) - np.log(k)
+        q, value = _judge(score, None if gold is None else gold[lo:hi], None if posterior is None else posterior[lo:hi])
+        q_all[lo:hi] = q
+        total += value
+        share = (q[where - lo] * weight[:, None])[:, :, None]  # row, true, 1
+        expected = share * p
+        curve = (expected - expected * p).reshape(-1, k * k)
+        pull = np.negative(expected, out=expected)
+        pull[np.arange(len(who)), :, label] += share[:, :, 0]
+        pull = pull.reshape(-1, k * k)
+        pick = _by_worker(who, votes.n_workers)
+        slope += pick @ pull
+        bend += pick @ curve
+        if task is not None:
+            task_slope[lo:hi], task_bend[lo:hi] = segment_sum(pull, inside), segment_sum(curve, inside)
+    return Logits(q_all, total, *(x.reshape(-1, k, k) for x in (slope, bend, task_slope, task_bend)))
+
+
+def _compiled(
+    votes: LabelRows, worker: F8, task: F8 | None, gold: npt.NDArray[np.int32] | None, posterior: F8 | None
+) -> Logits:
+    """Task by task."""
+    from .logits_kernels import sweep
+
+    n, k = votes.n_tasks, votes.n_classes
+    free = np.zeros((0, k, k)) if task is None else np.ascontiguousarray(task)
+    q, slope, bend = np.empty((n, k)), np.zeros(worker.shape), np.zeros(worker.shape)
+    task_slope, task_bend = np.zeros(free.shape), np.zeros(free.shape)
+    room = np.empty((int(np.diff(votes.task_offsets).max(initial=0)), k, k))
+    weight = np.empty(0) if votes.weight is None else votes.weight
+    known = np.empty(0, dtype=np.int32) if gold is None else gold
+    given = np.empty((0, k)) if posterior is None else posterior
+    total = sweep(
+        votes.task_offsets, votes.worker, votes.label, weight, np.ascontiguousarray(worker), free, known, given,
+        q, slope, bend, task_slope, task_bend, room,
+    )  # fmt: skip
+    return Logits(q, float(total), slope, bend, task_slope, task_bend)
+
+
+def _judge(score: F8, gold: npt.NDArray[np.int32] | None, posterior: F8 | None) -> tuple[F8, float]:
+    """Posterior and value of the tasks, clamped where gold is known, or the expectation under a given posterior."""
+    if posterior is not None:
+        return posterior, float((posterior * score).sum())
+    q, norm = normalise_rows(score)
+    if gold is not None:
+        k = score.shape[1]
+        known = np.flatnonzero(gold < k)
+        norm[known] = score[known, gold[known]]
+        q[known] = np.eye(k)[gold[known]]
+    return q, float(norm.sum())
+
+
+def _by_worker(who: npt.NDArray[np.int32], n_workers: int) -> csr_array:
+    """The matrix that adds up rows by their worker."""
+    from scipy.sparse import csr_array
+
+    return csr_array((np.ones(len(who)), (who, np.arange(len(who)))), shape=(n_workers, len(who)))

@@ -1,0 +1,144 @@
+"""Auto: one model with its confusion matrices, chosen by the annotations it predicts, the simpler when in doubt.
+
+    score_m = mean log-likelihood of held-out annotations under m        (kinds/classes/methods/held_out.py)
+
+The candidates stand in the order of what they assume of a worker:
+
+    one_coin, even          one accuracy
+    mace                    one accuracy, and habits when spamming
+    hierarchical            a confusion matrix, held to the crowd's
+    dawid_skene             a confusion matrix of each worker's own
+
+Of those whom the best leads by no more than the standard error of the lead (annotation by annotation: all are scored on
+the same ones), the first is taken: the one-standard-error rule of Breiman et al. (1984), Classification and Regression
+Trees, section 3.4.3, doi:10.1201/9781315139470. A candidate that
+overturns more than `overturn` of the clear majorities is passed over: held-out likelihood alone likes models whose
+classes have drifted away from what the labels mean, and that is how drift looks.
+Fails where the crowd is wrong alike. Its confidence is that of a single model, mostly too high: `committee` is
+better calibrated, and `calibrate` softens it.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, replace
+from functools import partial
+from typing import Annotated, Any, ClassVar
+
+from .....core.errors import ParameterError
+from .....core.params import AtLeast, MethodNames, Share
+from ...annotations import Annotations
+from ..base import Aggregator, Run
+from ..gold import Gold
+from ..held_out import HeldOut, held_out, splits, upheld
+from ..needs import too_thin, worthwhile
+from ..spread import Solution
+from .committee import ask, can, plain_name, variant
+
+# From the simplest to the one that assumes least.
+CANDIDATES = ("one_coin_even", "mace", "hierarchical", "dawid_skene")
+# What is left to take where no label can be held out; it keeps single labels.
+FALLBACK = "hierarchical"
+
+
+@dataclass(frozen=True, kw_only=True)
+class Auto(Aggregator):
+    """`candidates` are registry names ("one_coin_even": classes equally likely), the simplest first.
+
+    `folds` (2 and up) is how often the annotations are dealt; large data are scored on fewer. `overturn` (0 to 1) is
+    the share of clear majorities that a model may overturn. `extra` holds "chosen", "scores" and the "reason".
+    With `prior=` only those candidates are asked that can use it.
+
+    >>> votes = Annotations.from_arrays([1, 1, 2, 2], ["a", "b", "a", "b"], ["x", "x", "y", "y"])
+    >>> Auto().fit(votes).extra["chosen"]
+    'hierarchical'
+    """
+
+    name: ClassVar[str] = "auto"
+    candidates: MethodNames = CANDIDATES
+    folds: Annotated[int, AtLeast(2)] = 5
+    overturn: Share = 0.25
+
+    def __post_init__(self) -> None:
+        super().__post_init__()
+        if not self.candidates or {"committee", "auto"} & set(self.candidates):
+            raise ParameterError(
+                f"candidates must name at least one method, neither committee nor auto, got {self.candidates!r}"
+            )
+        for name in self.candidates:
+            variant(name, self.seed)
+
+    def solve(self, annotations: Annotations, gold: Gold | None, run: Run) -> Solution:
+        """Score the candidates, take the preferred one that upholds the majorities, and say why."""
+        candidates = worthwhile(self._able(run), annotations, plain_name)
+        quiet = Run(run.n_shards, prior=run.prior)
+        if too_thin(annotations) or not splits(annotations, folds=self.folds, enough=1):
+            only, why = FALLBACK, "no task has labels of two workers and nothing can be held out"
+            if too_thin(annotations):
+                only, why = candidates[0], "confusion matrices would be far larger than the data"
+            found = ask(only, self.seed, gold, run, annotations)
+            return _chosen(found, only, [], f"{only}, because {why}")
+        scores = {
+            name: held_out(partial(ask, name, self.seed, gold, quiet), annotations, folds=self.folds, seed=self.seed)
+            for name in candidates
+        }
+        best = max(scores, key=lambda name: scores[name].score)
+        passed: dict[str, float] = {}
+        fits: dict[str, Solution] = {}
+        for name in _preferred(scores, best):
+            fits[name] = ask(name, self.seed, gold, run, annotations)
+            # Rounded, so that equal shares stay equal when classes change places.
+            passed[name] = round(upheld(annotations, fits[name].posterior), 9)
+            if passed[name] >= 1 - self.overturn:
+                break
+        else:
+            name = max(passed, key=passed.__getitem__)
+        return _chosen(fits[name], name, _table(scores, passed), _reason(name, best, scores, list(passed)))
+
+    def _able(self, run: Run) -> list[str]:
+        """The candidates; with a prior only those that can use it."""
+        told = run.prior is not None and bool(run.prior.any())
+        able = [name for name in self.candidates if not told or can(name, "prior")]
+        if not able:
+            raise ParameterError(f"none of the candidates can use prior=, got {', '.join(self.candidates)}")
+        return able
+
+
+def _preferred(scores: dict[str, HeldOut], best: str) -> list[str]:
+    """Those whom the best leads by no more than the standard error of the lead, simplest first, then the others.
+
+    Both are scored on the same annotations, so that the lead is far surer than either score.
+    """
+    near = [name for name in scores if _level(scores, best, name)]
+    return near + sorted((name for name in scores if name not in near), key=lambda name: -scores[name].score)
+
+
+def _level(scores: dict[str, HeldOut], best: str, name: str) -> bool:
+    lead, error = scores[best].lead(scores[name])
+    return lead <= error + 1e-9
+
+
+def _chosen(found: Solution, name: str, scores: list[dict[str, Any]], reason: str) -> Solution:
+    return replace(found, extra={**found.extra, "chosen": name, "scores": scores, "reason": reason})
+
+
+def _table(scores: dict[str, HeldOut], passed: dict[str, float]) -> list[dict[str, Any]]:
+    """One row a candidate; `upheld` is known of those that were fitted on all annotations."""
+    return [
+        {"method": name, "score": s.score, "standard_error": s.standard_error, "upheld": passed.get(name)}
+        for name, s in scores.items()
+    ]
+
+
+def _reason(name: str, best: str, scores: dict[str, HeldOut], tried: list[str]) -> str:
+    """One sentence."""
+    if name == best:
+        why = f"{name} predicts held-out labels best ({scores[best].score:.4f} nats a label)"
+    elif _level(scores, best, name):
+        gap, error = scores[best].lead(scores[name])
+        why = f"{name} is the simplest within one standard error of {best} ({gap:.4f} behind, error {error:.4f})"
+    else:
+        why = f"{name} predicts held-out labels best of those left"
+    others = [other for other in tried if other != name]
+    if others:
+        why += f"; {', '.join(others)} would overturn too many clear majorities"
+    return why

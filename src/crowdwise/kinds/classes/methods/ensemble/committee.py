@@ -1,0 +1,318 @@
+"""How well methods predict labels that were kept from them, where votes are in parts.
+
+The folds are those of `kinds/classes/methods/held_out.py`, dealt out in each part for itself: a task's labels are all in one part, so
+a fold takes as few labels as can be from any task here too. Which fold is held out follows from the parts alone, never
+from who works on them.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass, fields, replace
+from functools import partial
+from typing import Any, ClassVar, cast
+
+import numpy as np
+import numpy.typing as npt
+
+from .....core import method_registry as registry
+from .....core.errors import CrowdwiseError, ParameterError
+from .....core.params import MethodName, MethodNames, NonNegative, Share
+from .....core.result import Course
+from .....em.kernels import Workspace, many_fits, stats_of
+from .....em.loop import plus
+from .....em.sources import Known
+from .....evaluation.guarantee.sequential import lowest_place, scale_of
+from ...annotations import Annotations
+from ..base import Aggregator, Run, SpreadAggregator
+from ..gold import Gold
+from ..held_out import held_out, shrunk, splits
+from ..needs import too_thin, worthwhile
+from ..spread import Judge, Learnt, Solution, Spread, Whole, with_rows
+from .pool import Pool, expectation, settled
+
+F8 = npt.NDArray[np.float64]
+# A label that was thought impossible.
+LEAST = 1e-12
+
+
+@dataclass(frozen=True)
+class Without:
+    """A change of parts: without the rows of the fold that is held out."""
+
+    seed: int
+
+    def __call__(self, part: Annotations, known: Known | None) -> tuple[Annotations, Known | None]:
+        """The rows that are kept."""
+        return self.parted(part)[0], known
+
+    def parted(self, part: Annotations) -> tuple[Annotations, Annotations]:
+        """The rows that are kept, and those that are held out; every task keeps a label."""
+        part = with_rows(part)
+        found = splits(part, seed=self.seed, enough=1)
+        nothing = np.empty(0, dtype=np.int64)
+        kept, out = found[0] if found else (np.arange(len(part)), nothing)
+        return part.take(kept), part.take(out)
+
+
+def predicted(learn: Callable[[Spread], Learnt], data: Spread, seed: int) -> tuple[float, float]:
+    """Mean log-likelihood of the held-out labels under what a method learns from the others, and their weight."""
+    change = Without(seed)
+    kept = data.through(change)
+    judge = learn(kept).judge
+    reading = shrunk(kept.sum(partial(_counts, judge), plus))
+    total, weight = data.sum(partial(_scored, judge, change, reading), plus)
+    return float(total / weight) if weight else 0.0, float(weight)
+
+
+def _counts(judge: Judge, space: Workspace) -> F8:
+    return stats_of(space, judge(space).posterior).counts
+
+
+def _scored(judge: Judge, change: Without, reading: F8, space: Workspace) -> F8:
+    """The summed log-likelihood of a part's held-out labels, and their weight."""
+    kept, out = change.parted(cast(Annotations, space.shard))
+    posterior = judge(Workspace.of(kept, space.gold, space.compiled, space.first)).posterior
+    told = np.einsum("rk,rk->r", posterior[out.task], reading[out.worker, out.label])
+    weight = np.ones(len(out)) if out.weight is None else out.weight
+    return np.array([weight @ np.log(np.maximum(told, LEAST)), weight.sum()])
+
+
+EVEN = "_even"
+# The method whose own confusion matrices have a free row for every class.
+FREE_ROWS = "hierarchical"
+# So many pseudo-tasks in every class that the class prior stays even.
+EVEN_PRIOR = 1e6
+EARLY, TEMPERED, BRIEF = "hierarchical_early", "hierarchical_tempered", "hierarchical_brief"
+# A method with other parameters, by the name that an ensemble calls it.
+VARIANTS: dict[str, tuple[str, dict[str, Any]]] = {
+    EARLY: ("hierarchical", {"max_iter": 2, "prior_class": 50.0}),
+    TEMPERED: ("hierarchical", {"max_iter": 2, "prior_class": EVEN_PRIOR, "dependence": 0.3}),
+    BRIEF: ("hierarchical", {"max_iter": 10}),
+    "mace_once": ("mace", {"n_init": 1}),
+    "mace_brief": ("mace", {"n_init": 1, "max_iter": 4}),
+    "one_coin_brief": ("one_coin", {"max_iter": 4}),
+}
+MEMBERS = ("majority_vote", "wawa", EARLY, "mace_once", TEMPERED)
+# Few held-out annotations say little: they speak for a tenth of their number at most.
+SHARE = 0.1
+
+
+@dataclass(frozen=True, kw_only=True)
+class Committee(SpreadAggregator):
+    """Committee: the average of a few methods that fail in different ways, with confidence learnt over many crowds.
+
+        pool      = (1 - lean) · mean over members of posterior_m + lean · posterior of `model`
+        posterior = pool with its confidence read off a table              (confidence.py)
+
+    Methods are sure of themselves when they fail; where they disagree, their average says so. The members:
+
+        majority_vote           takes labels at their word
+        wawa                    a weighted vote: better workers weigh more, the majorities stay
+        hierarchical_early      confusion matrices after two passes of EM: most of what matrices know is in the first
+                                passes; that classes drift away from what the labels mean comes with the later ones
+        mace_once               workers who know or spam, from the votes
+        hierarchical_tempered   matrices where many labels of one task count as few, and classes as equally likely
+
+    All of them hold common and rare classes for more alike than a model that has converged. So the converged `model`
+    takes over as far as the classes are uneven: `lean` grows from 0 to 1 where the entropy of its class prior falls
+    from .75 to .65 of an even one's, the votes are uneven too, and the commonest class is the same (else the model
+    has drifted). The weights of the members are equal: by held-out annotations (`evidence` > 0) they can be moved to
+    those that predict best (kinds/classes/methods/held_out.py), which gained nothing on 58 sets. Expected counts
+    come from `model` or mace, whichever agrees better with the outcome; `extra["speaker"]` names it. Only
+    hierarchical's own confusion matrices are taken. A model with fewer parameters (mace: one accuracy and one
+    distribution of wrong labels) cannot represent all counts, so its matrices are estimated again from its expected
+    counts. Linear opinion pool: Stone (1961), Annals of Mathematical Statistics 32(4), doi:10.1214/aoms/1177704873.
+    Early stopping as regularisation: Yao, Rosasco & Caponnetto (2007), doi:10.1007/s00365-006-0663-2. Fails where
+    all members fail together: when most of the crowd is wrong alike, or copies.
+
+    `members` are registry names or variants of them ("one_coin_even": classes equally likely).
+
+    `model` is the one that takes over where classes are uneven. `calibrated` reads the confidence off the shipped
+    table; without it `doubt` (0 to 1) is mixed in as pure ignorance. `evidence` (0 and up) is how many annotations
+    a held-out score speaks for. With one label per task only those sit who promise to keep it, with `prior=` those
+    who can use it.
+
+    >>> votes = Annotations.from_arrays([1, 1, 2, 2], ["a", "b", "a", "b"], ["x", "x", "y", "y"])
+    >>> Committee().fit(votes).to_table()["label"].to_list()
+    ['x', 'y']
+    """
+
+    name: ClassVar[str] = "committee"
+    calibrates: ClassVar[bool] = True
+    members: MethodNames = MEMBERS
+    model: MethodName = "hierarchical"
+    evidence: NonNegative = 0.0
+    doubt: Share = 0.02
+    calibrated: bool = True
+
+    def __post_init__(self) -> None:
+        super().__post_init__()
+        if not self.members or {"committee", "auto"} & set(self.members):
+            raise ParameterError(
+                f"members must name at least one method, neither committee nor auto, got {self.members!r}"
+            )
+        for member in (*self.members, self.model):
+            variant(member, self.seed)
+
+    def learn(self, data: Spread, run: Run) -> Learnt:
+        """Ask every member and the model, average, and let the best of them speak of the workers."""
+        data = data.for_many()
+        seated = worthwhile(self._seated(data, run), data, plain_name)
+        with many_fits():
+            weight = self._weights(seated, data, run)
+            asked = seated if too_thin(data) else dict.fromkeys((*seated, self.model))
+            found = {m: learn_of(m, self.seed, data, run) for m in asked}
+        pool = Pool(
+            {m: one.judge for m, one in found.items()},
+            weight,
+            self.model if self.model in found else None,
+            doubt=None if self.calibrated else self.doubt,
+        )
+        pool = settled(data, pool)
+        tally = pool.tallied(data)
+        # Rounded: members that agree equally often must not be told apart by the order of a sum.
+        agrees = {m: round(float(n) / data.n_tasks, 9) for m, n in zip(found, tally.agrees, strict=True)}
+        # The average is softer than any member, so workers judged by it would look worse than they are. One member
+        # speaks of them (neither the early nor the tempered one, for whom all are more alike than they are); how far
+        # early matrices would judge them otherwise goes into the intervals.
+        able = [m for m in found if found[m].confusion is not None and m not in (EARLY, TEMPERED)]
+        speaker = max(able, key=agrees.__getitem__, default=None)
+        spoken = None if speaker is None else found[speaker]
+        views = [m for m, one in found.items() if one.confusion is not None and m in (speaker, EARLY)]
+        pool = replace(pool, views=tuple(m for m in dict.fromkeys((speaker, *views)) if m is not None))
+        return Learnt(
+            judge=pool,
+            views=len(pool.views),
+            class_prior=tally.mass / data.n_tasks,
+            confusion=None if spoken is None else free_confusion(str(speaker), spoken),
+            counts=None if spoken is None else spoken.counts,
+            n_iter=sum(one.n_iter for one in found.values()),
+            extra={
+                "weight": weight,
+                "lean": pool.lean,
+                "skill": pool.skill,
+                "agreement": agrees,
+                "speaker": speaker,
+                "unsettled": [m for m, one in found.items() if not one.converged and m not in VARIANTS],
+                **(expectation(tally) if self.calibrated else {}),
+            },
+        )
+
+    def _seated(self, data: Spread, run: Run) -> list[str]:
+        """Who sits: with one label per task those who keep it, with a prior those who can use it."""
+        if run.prior is not None and run.prior.any():
+            seated = [m for m in self.members if can(m, "prior")]
+            if not seated:
+                raise ParameterError(f"none of the members can use prior=, got {', '.join(self.members)}")
+            return seated
+        if data.single_label and not data.told:
+            return [m for m in self.members if can(m, "single")] or ["majority_vote"]
+        return list(self.members)
+
+    def _weights(self, seated: list[str], data: Spread, run: Run) -> dict[str, float]:
+        """A member's weight by how it predicts one held-out fold; equal where there is nothing to predict."""
+        score, heard = np.zeros(len(seated)), 0.0
+        if self.evidence > 0 and len(seated) > 1 and not too_thin(data):
+            score, heard = self._scores(seated, data, run)
+        weight = np.exp(min(self.evidence, SHARE * heard) * (score - score.max()))
+        return dict(zip(seated, (weight / weight.sum()).tolist(), strict=True))
+
+    def _scores(self, seated: list[str], data: Spread, run: Run) -> tuple[F8, float]:
+        """Mean log-likelihood of the held-out labels by each member, and how many there are."""
+        if data.whole is None:
+            told = [predicted(partial(learn_of, m, self.seed, run=run), data, self.seed) for m in seated]
+            return np.array([score for score, _ in told]), told[0][1]
+        votes, gold = data.whole
+        if not splits(votes, enough=1):
+            return np.zeros(len(seated)), 0.0
+        found = [held_out(partial(ask, m, self.seed, gold, run), votes, seed=self.seed, enough=1) for m in seated]
+        return np.array([f.score for f in found]), float(found[0].weight.sum())
+
+
+def free_confusion(name: str, learnt: Learnt) -> F8 | None:
+    """confusion[worker, true, observed] that can represent the method's expected counts."""
+    if plain_name(name) == FREE_ROWS or learnt.counts is None:
+        return learnt.confusion
+    # One M-step: the expected counts, shrunk to the crowd's confusion matrix.
+    return np.ascontiguousarray(shrunk(learnt.counts.transpose(0, 2, 1)).transpose(0, 2, 1))
+
+
+def variant(name: str, seed: int) -> Aggregator:
+    """A method by its registry name or a variant's; "_even" at the end: its classes are taken as equally likely."""
+    if name in VARIANTS:
+        plain, params = VARIANTS[name]
+        known: Aggregator = registry.method(plain, seed=seed, **params)
+        return known
+    plain = name.removesuffix(EVEN)
+    if "gold" in registry.card(plain).needs:
+        raise ParameterError(f"{name} needs gold labels and cannot be asked here")
+    more: dict[str, Any] = {"seed": seed}
+    if name != plain:
+        if "prior_class" not in {f.name for f in fields(registry.get(plain))}:
+            raise ParameterError(f"{plain} has no class prior that could be made even, got {name!r}")
+        more["prior_class"] = EVEN_PRIOR
+    found: Aggregator = registry.method(plain, **more)
+    return found
+
+
+def learn_of(name: str, seed: int, data: Spread, run: Run) -> Learnt:
+    """What a method or variant learns; one that cannot work in parts gets all votes at once."""
+    own, run = variant(name, seed), run if can(name, "prior") else replace(run, prior=None)
+    if isinstance(own, SpreadAggregator):
+        return own.learn(data, run)
+    found = own.answer(*data.at_once(name), run)
+    course = {each.name: getattr(found, each.name) for each in fields(Course)}
+    return Learnt(
+        judge=Whole(found), class_prior=found.class_prior, confusion=found.confusion, counts=found.counts, **course
+    )
+
+
+def ask(name: str, seed: int, gold: Gold | None, run: Run, annotations: Annotations) -> Solution:
+    """What a method or variant says; of the prior it hears where it can use one."""
+    return variant(name, seed).answer(annotations, gold, run if can(name, "prior") else replace(run, prior=None))
+
+
+def can(name: str, ability: str) -> bool:
+    """Whether a method's card, or that of the method that it is a variant of, claims an ability."""
+    return ability in registry.card(plain_name(name)).can
+
+
+def plain_name(name: str) -> str:
+    """The method that a name is a variant of."""
+    return VARIANTS[name][0] if name in VARIANTS else name.removesuffix(EVEN)
+
+
+# ----------------------------------------------------------------
+# A second confidence beside that of an average of methods, for the order in which labels are accepted.
+# Averages of methods lose at the top: tasks on which many agree stand there side by side, whoever these many are. A
+# single model knows who gave the labels, and drifts where a crowd is thin. So a task stands where the more doubtful
+# of the two puts it: at the lower of its places by either confidence (evaluation/guarantee/sequential.py).
+
+# Averages of methods, and the model whose confidence is compared with theirs unless they name another one.
+AVERAGES, MODEL = ("adaptive", "committee"), "hierarchical"
+OWN = "confidence"
+
+
+def second_model(method: str, params: Mapping[str, Any]) -> str | None:
+    """The model beside an average of methods, None for every other method."""
+    return str(params.get("model", MODEL)) if method in AVERAGES else None
+
+
+def accepting_order(
+    model: str | None,
+    annotations: Annotations,
+    label: npt.NDArray[np.int32],
+    confidence: F8,
+    among: npt.NDArray[np.bool_],
+) -> F8:
+    """What labels are accepted by, the highest first: the confidence, or the lower of two places `among` these tasks.
+    The model is fitted without gold."""
+    if model is None or not among.any():
+        return confidence
+    try:
+        posterior = registry.method(model).fit(annotations).posterior
+    except CrowdwiseError:  # the model cannot be fitted to these votes
+        return confidence
+    views = {OWN: confidence, model: posterior[np.arange(len(label)), label]}
+    return lowest_place({name: scale_of(view[among]) for name, view in views.items()}, views)

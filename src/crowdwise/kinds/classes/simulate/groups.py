@@ -1,0 +1,289 @@
+"""Groups of workers who answer for themselves: each gives one confusion matrix per worker.
+
+A worker of true confusion A answers a task of class k with class l with probability A[k, l], independently of
+everybody else given the truth. Those who do not mean well, and those who look at one another, are in attacks.py.
+"""
+
+from __future__ import annotations
+
+from abc import ABC, abstractmethod
+from dataclasses import dataclass
+from typing import Annotated, Any, ClassVar, Literal
+
+import numpy as np
+import numpy.typing as npt
+
+from ....core.errors import ParameterError
+from ....core.params import Count, Ends, Note, Positive, Share, Whole, check
+from ....stats.coins import coins
+
+F8 = npt.NDArray[np.float64]
+Range = Annotated[tuple[Share, Share], Ends()]
+
+
+def in_order(low: float, high: float) -> None:
+    """Raise unless low <= high."""
+    if low > high:
+        raise ParameterError(f"accuracies must go from low to high, got low={low!r}, high={high!r}")
+
+
+@dataclass(frozen=True)
+class Setting:
+    """What a group must know to draw its workers: the classes, how often each occurs, and the dice."""
+
+    n_classes: int
+    class_prior: F8
+    rng: np.random.Generator
+
+
+@dataclass(frozen=True)
+class Group(ABC):
+    """`n` workers of one sort; `confusion` draws how each of them answers when left alone."""
+
+    n: Count
+    kind: ClassVar[str]
+
+    def __post_init__(self) -> None:
+        check(self)
+        self.check()
+
+    def check(self) -> None:
+        """Raise when parameters do not make sense together."""
+        return
+
+    def kinds(self) -> list[str]:
+        """What each worker is called in the table of workers."""
+        return [self.kind] * self.n
+
+    @abstractmethod
+    def confusion(self, setting: Setting) -> F8:
+        """Confusions [worker, true, observed]."""
+
+
+@dataclass(frozen=True)
+class OneCoin(Group):
+    """One accuracy per worker, uniform between `low` and `high`, or low + (high - low) · Beta(*beta)."""
+
+    low: Share = 0.5
+    high: Share = 0.9
+    beta: tuple[Positive, Positive] | None = None
+    kind: ClassVar[str] = "one_coin"
+
+    def check(self) -> None:
+        """From low to high."""
+        in_order(self.low, self.high)
+
+    def confusion(self, setting: Setting) -> F8:
+        """The same accuracy whatever the class, errors evenly spread."""
+        share = setting.rng.random(self.n) if self.beta is None else setting.rng.beta(*self.beta, size=self.n)
+        return coins(self.low + (self.high - self.low) * share, setting.n_classes)
+
+
+@dataclass(frozen=True)
+class TwoCoin(Group):
+    """Two classes; sensitivity (class 1 seen as 1) and specificity (class 0 seen as 0), uniform in their ranges."""
+
+    sensitivity: Range = (0.6, 0.9)
+    specificity: Range = (0.6, 0.9)
+    kind: ClassVar[str] = "two_coin"
+
+    def confusion(self, setting: Setting) -> F8:
+        """One coin for each of the two classes."""
+        if setting.n_classes != 2:
+            raise ParameterError(
+                f"TwoCoin knows two classes, got setting.n_classes={setting.n_classes}; use ClassCoins for more"
+            )
+        sides = [
+            setting.rng.uniform(*self.specificity, size=self.n),
+            setting.rng.uniform(*self.sensitivity, size=self.n),
+        ]
+        return coins(np.stack(sides, axis=1), 2)
+
+
+@dataclass(frozen=True)
+class ClassCoins(Group):
+    """One accuracy per worker and class, uniform in [low, high]: two coins for any number of classes."""
+
+    low: Share = 0.5
+    high: Share = 0.9
+    kind: ClassVar[str] = "class_coins"
+
+    def check(self) -> None:
+        """From low to high."""
+        in_order(self.low, self.high)
+
+    def confusion(self, setting: Setting) -> F8:
+        """Errors of each class evenly spread."""
+        return coins(setting.rng.uniform(self.low, self.high, size=(self.n, setting.n_classes)), setting.n_classes)
+
+
+@dataclass(frozen=True)
+class DirichletConfusion(Group):
+    """Every row of every matrix from a Dirichlet with `diagonal` on the true class and `off` on the others."""
+
+    diagonal: Positive = 6.0
+    off: Positive = 1.0
+    kind: ClassVar[str] = "dirichlet"
+
+    def confusion(self, setting: Setting) -> F8:
+        """Rows of their own, so that some workers mistake some classes more than others."""
+        alpha = np.full((setting.n_classes, setting.n_classes), self.off) + (self.diagonal - self.off) * np.eye(
+            setting.n_classes
+        )
+        return np.stack([setting.rng.dirichlet(row, size=self.n) for row in alpha], axis=1)
+
+
+@dataclass(frozen=True)
+class HammerSpammer(Group):
+    """round(n · hammer_share) hammers, right with probability `accuracy`; the rest are spammers, who guess."""
+
+    hammer_share: Share = 0.5
+    accuracy: Share = 0.95
+    kind: ClassVar[str] = "hammer_spammer"
+
+    def kinds(self) -> list[str]:
+        """Hammers first, then spammers."""
+        hammers = round(self.n * self.hammer_share)
+        return ["hammer"] * hammers + ["spammer"] * (self.n - hammers)
+
+    def confusion(self, setting: Setting) -> F8:
+        """Nothing is drawn: two sorts of workers."""
+        hammer = np.array([kind == "hammer" for kind in self.kinds()])
+        return coins(np.where(hammer, self.accuracy, 1 / setting.n_classes), setting.n_classes)
+
+
+@dataclass(frozen=True)
+class PairwiseFlipper(Group):
+    """Right with probability `p`, else one wrong class, drawn once per worker and class (Tanno et al. 2019)."""
+
+    p: Share = 0.7
+    kind: ClassVar[str] = "pairwise_flipper"
+
+    def confusion(self, setting: Setting) -> F8:
+        """Row k holds p at k and 1 - p at one other class."""
+        out = np.tile(self.p * np.eye(setting.n_classes), (self.n, 1, 1))
+        own = np.arange(setting.n_classes)
+        other = (own + setting.rng.integers(1, setting.n_classes, size=(self.n, setting.n_classes))) % setting.n_classes
+        out[np.arange(self.n)[:, None], own, other] = 1 - self.p
+        return out
+
+
+@dataclass(frozen=True, eq=False)
+class Given(Group):
+    """Workers of known confusions: `matrices` holds one [true, observed] matrix for each of the `n`."""
+
+    matrices: Annotated[Any, Note("matrices worker, true, observed")] = ()
+    kind: ClassVar[str] = "given"
+
+    def check(self) -> None:
+        """Rows are probabilities that sum to one."""
+        table = np.asarray(self.matrices, dtype=np.float64)
+        if table.ndim != 3 or table.shape[0] != self.n or table.shape[1] != table.shape[2]:
+            raise ParameterError(f"matrices must have shape ({self.n}, classes, classes), got {table.shape}")
+        if not (np.isfinite(table).all() and (table >= 0).all() and np.allclose(table.sum(axis=2), 1)):
+            raise ParameterError("every row of matrices must be non-negative and sum to 1; divide rows by their sums")
+
+    def confusion(self, setting: Setting) -> F8:
+        """The matrices as they are."""
+        table = np.array(self.matrices, dtype=np.float64)
+        if table.shape[1] != setting.n_classes:
+            raise ParameterError(
+                f"matrices know {table.shape[1]} classes but n_classes is {setting.n_classes}; make them agree"
+            )
+        return table
+
+
+# ----------------------------------------------------------------
+# Workers who do not look at the task, mean harm, or listen to one another.
+# Constants, guessers and adversaries are wrong on their own account. A copier hands in another worker's answers; the
+# members of a ring of colluders agree on a wrong answer for each task. `confusion` says how they answer when left to
+# themselves, `marginal` what a single one of them looks like from outside.
+
+
+@dataclass(frozen=True)
+class Constant(Group):
+    """Says one class whatever the task: class number `label`, or one drawn for each worker."""
+
+    label: Whole | None = None
+    kind: ClassVar[str] = "constant"
+
+    def confusion(self, setting: Setting) -> F8:
+        """One column of ones."""
+        if self.label is not None and self.label >= setting.n_classes:
+            raise ParameterError(f"label must be a class number from 0 to {setting.n_classes - 1}, got {self.label!r}")
+        said = (
+            setting.rng.integers(setting.n_classes, size=self.n) if self.label is None else np.full(self.n, self.label)
+        )
+        return np.repeat(np.eye(setting.n_classes)[said][:, None, :], setting.n_classes, axis=1)
+
+
+@dataclass(frozen=True)
+class Guesser(Group):
+    """Guesses without looking: every class alike, or as often as it occurs (`by="prior"`)."""
+
+    by: Literal["uniform", "prior"] = "uniform"
+    kind: ClassVar[str] = "guesser"
+
+    def confusion(self, setting: Setting) -> F8:
+        """Equal rows."""
+        row = setting.class_prior if self.by == "prior" else np.full(setting.n_classes, 1 / setting.n_classes)
+        return np.tile(row, (self.n, setting.n_classes, 1))
+
+
+@dataclass(frozen=True)
+class Adversary(Group):
+    """Right with probability `p`, else the answer of a permutation of the classes that keeps none in place."""
+
+    p: Share = 0.1
+    kind: ClassVar[str] = "adversary"
+
+    def confusion(self, setting: Setting) -> F8:
+        """p on the diagonal, 1 - p along one random cycle through all classes (a cycle keeps no class in place)."""
+        out = np.tile(self.p * np.eye(setting.n_classes), (self.n, 1, 1))
+        cycle = setting.rng.permuted(np.tile(np.arange(setting.n_classes), (self.n, 1)), axis=1)
+        out[np.arange(self.n)[:, None], cycle, np.roll(cycle, 1, axis=1)] = 1 - self.p
+        return out
+
+
+@dataclass(frozen=True)
+class Copier(Group):
+    """All copy one worker's answer with probability `fidelity`, and else guess.
+
+    The source is worker number `member` of group number `of` (its place in the list of groups), or one of that group
+    drawn at random. Asked a task that the source was not asked, the copiers hand in what the source would have said,
+    all of them the same.
+    """
+
+    of: Whole = 0
+    fidelity: Share = 0.95
+    member: Whole | None = None
+    kind: ClassVar[str] = "copier"
+
+    def confusion(self, setting: Setting) -> F8:
+        """Left alone, a copier guesses."""
+        return Guesser(self.n).confusion(setting)
+
+    def marginal(self, own: F8, source: F8) -> F8:
+        """What copiers of a source with this confusion look like."""
+        return self.fidelity * source + (1 - self.fidelity) * own
+
+
+@dataclass(frozen=True)
+class Colluder(Group):
+    """A ring: with probability `p_corr` a member gives the ring's wrong answer of the task, else they are honest.
+
+    The wrong answer is one for the whole ring, drawn once per task; an honest answer is right with probability
+    `accuracy` (Traganitis & Giannakis 2021 take 1: the truth).
+    """
+
+    p_corr: Share = 0.9
+    accuracy: Share = 1.0
+    kind: ClassVar[str] = "colluder"
+
+    def confusion(self, setting: Setting) -> F8:
+        """Left alone, a colluder flips one coin."""
+        return coins(np.full(self.n, self.accuracy), setting.n_classes)
+
+    def marginal(self, own: F8) -> F8:
+        """What a single member looks like: the ring's wrong answer falls on every wrong class alike."""
+        return self.p_corr * coins(np.zeros(self.n), own.shape[1]) + (1 - self.p_corr) * own

@@ -1,0 +1,138 @@
+"""Intervals of estimates: Gaussian from the variance, or rescaled by split conformal prediction on gold.
+
+With e the error of a gold task under a fit that has not seen its gold, half the interval of task i is
+
+    factor · sqrt(variance_i + shared)
+
+`shared` is the variance of what all answers of a task get wrong together, the maximum of the Gaussian likelihood of the
+errors; `factor` is the conformal quantile of |e| / sqrt(variance + shared), shrunk on the log scale to the Gaussian one
+by SHRINKAGE pseudo-tasks: with few gold tasks that quantile is one of the largest errors.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass
+
+import numpy as np
+
+from .rows import F8, Fit, Rows
+
+LEAST_GOLD = 10
+# Gold tasks that the Gaussian quantile counts for.
+SHRINKAGE = 10.0
+
+
+def gaussian_interval(mean: F8, variance: F8, level: float = 0.9) -> tuple[F8, F8]:
+    """mean ± z sd: right where the workers' common target is the truth that is asked for."""
+    from scipy.special import ndtri
+
+    half = float(ndtri(0.5 + level / 2)) * np.sqrt(variance)
+    return mean - half, mean + half
+
+
+def conformal_margin(errors: F8, level: float = 0.9) -> float:
+    """Half-width that covers a new task with probability `level` or more, from |truth - estimate| of gold tasks.
+
+    The ceil((n + 1) level)-th smallest error (Lei et al. 2018, doi:10.1080/01621459.2017.1307116); infinite where there
+    are too few gold tasks for the level. The estimates must not have seen the gold.
+    """
+    n = len(errors)
+    rank = int(np.ceil((n + 1) * level - 1e-9))
+    return float(np.sort(errors)[rank - 1]) if rank <= n else np.inf
+
+
+def gold_margin(
+    method: Callable[[Rows, F8 | None], Fit], rows: Rows, gold: F8, level: float = 0.9, *, folds: int = 5, seed: int = 0
+) -> float | None:
+    """The margin from gold tasks that have answers, each estimated without its own gold; None below ten of them.
+
+    Gold is dealt into `folds`, each scored under a fit that knows the others. `folds` = 0: one fit that knows no gold,
+    which is cheaper, and wider than need be where gold corrects the crowd.
+    """
+    use = np.flatnonzero(~np.isnan(gold) & (rows.present().per_task > 0))
+    if len(use) < LEAST_GOLD:
+        return None
+    if folds < 2:
+        return conformal_margin(np.abs(method(rows, None).mean - gold)[use], level)
+    errors = np.empty(len(gold))
+    for part in np.array_split(np.random.default_rng(seed).permutation(use), folds):
+        others = gold.copy()
+        others[part] = np.nan
+        errors[part] = np.abs(method(rows, others).mean - gold)[part]
+    return conformal_margin(errors[use], level)
+
+
+@dataclass(frozen=True)
+class Rescaled:
+    """Half an interval is factor · sqrt(variance + shared); `n` gold tasks say so, and the share of the other tasks
+    that it covers lies in `low`..`high` with probability .9 (beta-binomial, as errors can be exchanged)."""
+
+    factor: float
+    shared: float
+    n: int
+    low: float
+    high: float
+
+    def half(self, variance: F8) -> F8:
+        """Half the interval of each task; where there is no variance, the same for all."""
+        return np.asarray(self.factor * np.sqrt(np.nan_to_num(variance, nan=0.0) + self.shared))
+
+
+def rescaled(error: F8, variance: F8, level: float = 0.9, *, others: int = 1_000_000) -> Rescaled:
+    """From the errors of gold tasks under fits that have not seen their gold, and the variances there; `others` tasks
+    have no gold."""
+    from scipy.special import ndtri
+    from scipy.stats import betabinom
+
+    n, own = len(error), np.nan_to_num(variance, nan=0.0)
+    shared = _shared(error, own)
+    rank = min(int(np.ceil((n + 1) * level - 1e-9)), n)
+    score = np.sort(np.abs(error) / np.sqrt(own + shared))[rank - 1]
+    usual = float(ndtri(0.5 + level / 2))
+    factor = float(np.exp((n * np.log(max(score, 1e-9)) + SHRINKAGE * np.log(usual)) / (n + SHRINKAGE)))
+    size = max(others, 1)
+    low, high = (float(betabinom.ppf(p, size, rank, n + 1 - rank)) / size for p in (0.05, 0.95))
+    return Rescaled(factor, shared, n, low, high)
+
+
+def _shared(error: F8, variance: F8) -> float:
+    """The variance beyond the tasks' own that makes the errors most likely; above 0."""
+    from scipy.optimize import minimize_scalar
+
+    square = error**2
+    scale = max(float(square.mean()), float(variance.mean()), 1e-300)
+
+    def loss(log: float) -> float:
+        total = variance + scale * np.exp(log)
+        return float((np.log(total) + square / total).sum())
+
+    return scale * float(np.exp(minimize_scalar(loss, bounds=(-12.0, 2.0), method="bounded").x))
+
+
+def gold_scale(
+    method: Callable[[Rows, F8 | None], Fit], rows: Rows, gold: F8, level: float = 0.9, *, folds: int = 5, seed: int = 0
+) -> Rescaled | None:
+    """What gold tasks that have answers say of the intervals, each under a fit without its own gold (see
+    `gold_margin`); None below ten of them."""
+    use = np.flatnonzero(~np.isnan(gold) & (rows.present().per_task > 0))
+    if len(use) < LEAST_GOLD:
+        return None
+    error, variance = np.empty(len(gold)), np.empty(len(gold))
+    for part in np.array_split(np.random.default_rng(seed).permutation(use), folds):
+        others = gold.copy()
+        others[part] = np.nan
+        fit = method(rows, others)
+        error[part], variance[part] = (fit.mean - gold)[part], fit.variance[part]
+    answered = int((rows.present().per_task > 0).sum())
+    return rescaled(error[use], variance[use], level, others=answered - len(use))
+
+
+def interval(fit: Fit, gold: F8 | None, margin: float | Rescaled | None, level: float = 0.9) -> tuple[F8, F8]:
+    """Of every task: what gold says where it says something, else Gaussian; gold tasks are known exactly."""
+    if margin is None:
+        return gaussian_interval(fit.mean, fit.variance, level)
+    half = margin.half(fit.variance) if isinstance(margin, Rescaled) else np.full(len(fit.mean), margin)
+    if gold is not None:
+        half[~np.isnan(gold)] = 0.0
+    return fit.mean - half, fit.mean + half

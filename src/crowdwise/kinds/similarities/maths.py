@@ -1,0 +1,542 @@
+"""Answers about pairs of items: who said of which two that they are the same, or different."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+from functools import cached_property, partial
+from typing import Any
+
+import numpy as np
+import numpy.typing as npt
+from scipy.sparse import csr_array
+
+F8 = npt.NDArray[np.float64]
+I8 = npt.NDArray[np.int64]
+Mask = npt.NDArray[np.bool_]
+
+
+@dataclass(frozen=True, eq=False)
+class Pairs:
+    """One answer a row: left and right are items, same is 1 or 0; a weight w counts as w answers."""
+
+    left: npt.NDArray[Any]
+    right: npt.NDArray[Any]
+    same: F8
+    worker: npt.NDArray[Any]
+    weight: F8
+    n_items: int
+    n_workers: int
+
+    def __len__(self) -> int:
+        return len(self.same)
+
+    def take(self, rows: npt.NDArray[Any]) -> Pairs:
+        """Some of the rows; items and workers stay."""
+        return Pairs(self.left[rows], self.right[rows], self.same[rows], self.worker[rows], self.weight[rows],
+                     self.n_items, self.n_workers)  # fmt: skip
+
+    def matrix(self, value: F8) -> csr_array:
+        """The symmetric matrix of the rows' values, summed over the rows of a pair."""
+        n = self.n_items
+        row, column = np.concatenate([self.left, self.right]), np.concatenate([self.right, self.left])
+        return csr_array((np.concatenate([value, value]), (row, column)), shape=(n, n))
+
+    @cached_property
+    def degree(self) -> F8:
+        """Answers about each item, weights counted."""
+        both = np.concatenate([self.left, self.right])
+        return np.bincount(both, weights=np.tile(self.weight, 2), minlength=self.n_items).astype(np.float64)
+
+    @cached_property
+    def components(self) -> tuple[int, I8]:
+        """Islands of items between which nothing was asked, items without answers apart."""
+        from scipy.sparse.csgraph import connected_components
+
+        n, label = connected_components(self.matrix(np.ones(len(self))), directed=False)
+        return int(n), np.asarray(label, dtype=np.int64)
+
+
+# ----------------------------------------------------------------
+# How alike two partitions are: adjusted Rand index, normalised mutual information, accuracy after matching.
+
+
+def table(a: npt.NDArray[np.int64], b: npt.NDArray[np.int64]) -> F8:
+    """counts[cluster of a, cluster of b]."""
+    one, two = np.unique(a, return_inverse=True)[1], np.unique(b, return_inverse=True)[1]
+    wide = int(two.max(initial=-1)) + 1
+    flat = np.bincount(one * wide + two, minlength=(int(one.max(initial=-1)) + 1) * wide)
+    return flat.reshape(-1, wide).astype(np.float64) if wide else np.zeros((0, 0))
+
+
+def adjusted_rand(a: I8, b: I8) -> float:
+    """Hubert & Arabie (1985), doi:10.1007/BF01908075; 1 where both put everything in one cluster."""
+    counts = table(a, b)
+    n = counts.sum()
+    both, rows, columns = (float((x * (x - 1) / 2).sum()) for x in (counts, counts.sum(axis=1), counts.sum(axis=0)))
+    pairs = n * (n - 1) / 2
+    expected = rows * columns / pairs if pairs else 0.0
+    top = (rows + columns) / 2
+    return 1.0 if top == expected else float((both - expected) / (top - expected))
+
+
+def mutual_information(a: I8, b: I8) -> float:
+    """Normalised by the mean of the two entropies (Strehl & Ghosh 2002); 1 where both are one cluster."""
+    counts = table(a, b)
+    p = counts / max(counts.sum(), 1.0)
+    one, two = _entropy(p.sum(axis=1)), _entropy(p.sum(axis=0))
+    shared = one + two - _entropy(p.ravel())
+    return 1.0 if one + two == 0 else float(max(0.0, 2 * shared / (one + two)))
+
+
+def matched_accuracy(a: I8, b: I8) -> float:
+    """Share of items in the right cluster after the best one-to-one matching of clusters."""
+    from scipy.optimize import linear_sum_assignment
+
+    counts = table(a, b)
+    return float(counts[linear_sum_assignment(counts, maximize=True)].sum() / max(counts.sum(), 1.0))
+
+
+def _entropy(p: F8) -> float:
+    some = p[p > 0]
+    return float(-(some * np.log(some)).sum())
+
+
+# ----------------------------------------------------------------
+# Two coins of every worker: how often they say "same" of what is the same, and "different" of what is not.
+
+EDGE = 1e-3
+
+
+@dataclass(frozen=True, eq=False)
+class Coins:
+    """hit[worker] = P(says same | same), pass_[worker] = P(says different | different)."""
+
+    hit: F8
+    rejection: F8
+
+    def evidence(self, pairs: Pairs) -> F8:
+        """log P(answer | same) - log P(answer | different) of each row, weights counted."""
+        a, b = self.hit[pairs.worker], self.rejection[pairs.worker]
+        yes, no = np.log(a / (1 - b)), np.log((1 - a) / b)
+        return np.asarray(pairs.weight * np.where(pairs.same > 0.5, yes, no))
+
+    def chance(self, pairs: Pairs, same: F8) -> F8:
+        """P(answer) of each row, where same[row] is the chance that the pair is the same."""
+        a, b = self.hit[pairs.worker], self.rejection[pairs.worker]
+        yes = a * same + (1 - b) * (1 - same)
+        return np.asarray(np.where(pairs.same > 0.5, yes, 1 - yes))
+
+
+def coins(pairs: Pairs, same: F8, strength: float, workers: bool = True) -> Coins:
+    """The coins given the chance that each pair is the same; each worker's are drawn to the crowd's by `strength`
+    answers. Without `workers` everybody has the crowd's."""
+    m, w = pairs.n_workers, pairs.weight
+
+    def rate(weight: F8, said: F8) -> F8:
+        top = np.bincount(pairs.worker, weights=weight * said, minlength=m)
+        of = np.bincount(pairs.worker, weights=weight, minlength=m)
+        crowd = (top.sum() + 1.0) / (of.sum() + 2.0)
+        found = (top + strength * crowd) / (of + strength) if workers else np.full(m, crowd)
+        return np.asarray(np.clip(found, EDGE, 1 - EDGE))
+
+    return Coins(rate(w * same, pairs.same), rate(w * (1 - same), 1 - pairs.same))
+
+
+# ----------------------------------------------------------------
+# Soft clusters as free logits of every item: P(same) = f_i . f_j, f = softmax, seen through two-coin workers.
+#     loss = - sum log P(answer) - spread x logdet(F'F / n) + decay / 2 x |logits|²
+#
+# The log-determinant keeps clusters from falling into one. After the end-to-end objective of the tutorial's part on
+# similarity (crowdclustering: Gomes, Welinder, Krause & Perona, NIPS 2011), without features.
+
+CLIP = 1e-6
+
+
+@dataclass(frozen=True, eq=False)
+class FreeLogits:
+    """belief[item, cluster], the workers' coins, the loss at each step."""
+
+    belief: F8
+    coins: Coins
+    trace: F8
+    n_iter: int
+    converged: bool
+
+
+def free_logits(
+    pairs: Pairs, start: I8, k: int, *, spread: float, decay: float, strength: float, max_iter: int, seed: int
+) -> FreeLogits:
+    """From cluster[item]; `strength` is the weight of the prior on the workers' coins."""
+    from scipy.optimize import minimize
+
+    n, m = pairs.n_items, pairs.n_workers
+    rng = np.random.default_rng(seed)
+    theta = rng.normal(0.0, 0.1, (n, k))
+    theta[np.arange(n), start] += 1.0
+    coin = np.full((2, m), np.log(0.7 / 0.3))
+    common = np.full(2, np.log(0.7 / 0.3))
+    problem = _Problem(pairs, k, spread, decay, strength)
+    trace: list[float] = []
+    found = minimize(
+        problem.value, np.concatenate([theta.ravel(), coin.ravel(), common]), jac=True, method="L-BFGS-B",
+        callback=lambda x: trace.append(-problem.value(x)[0]), options={"maxiter": max_iter, "maxfun": 3 * max_iter},
+    )  # fmt: skip
+    theta, hit, rejection, _ = problem.parts(found.x)
+    return FreeLogits(_softmax(theta), Coins(hit, rejection), np.array(trace), int(found.nit), bool(found.success))
+
+
+class _Problem:
+    """The loss and its gradient."""
+
+    def __init__(self, pairs: Pairs, k: int, spread: float, decay: float, strength: float) -> None:
+        self.pairs, self.k, self.spread, self.decay, self.strength = pairs, k, spread, decay, strength
+
+    def parts(self, x: F8) -> tuple[F8, F8, F8, F8]:
+        n, m = self.pairs.n_items, self.pairs.n_workers
+        theta = x[: n * self.k].reshape(n, self.k)
+        logits = x[n * self.k : n * self.k + 2 * m].reshape(2, m)
+        coin = np.clip(1 / (1 + np.exp(-logits)), 1e-3, 1 - 1e-3)
+        return theta, coin[0], coin[1], x[-2:]
+
+    def value(self, x: F8) -> tuple[float, F8]:
+        pairs, k, m = self.pairs, self.k, self.pairs.n_workers
+        theta, a, b, common = self.parts(x)
+        f = _softmax(theta)
+        left, right, w = f[pairs.left], f[pairs.right], pairs.worker
+        same = np.clip((left * right).sum(axis=1), CLIP, 1 - CLIP)
+        yes = a[w] * same + (1 - b[w]) * (1 - same)
+        sign = np.where(pairs.same > 0.5, 1.0, -1.0)
+        chance = np.clip(np.where(sign > 0, yes, 1 - yes), CLIP, None)
+        slope = -pairs.weight * sign / chance  # of the loss, in P(says same)
+        by_same = slope * (a[w] + b[w] - 1)
+        grad_f = pairs_sum(pairs, by_same[:, None] * right, by_same[:, None] * left)
+        cross = f.T @ f / len(f) + 1e-6 * np.eye(k)
+        grad_f -= self.spread * 2 * f @ np.linalg.inv(cross) / len(f)
+        grad_theta = f * (grad_f - (grad_f * f).sum(axis=1, keepdims=True)) + self.decay * theta
+        logits = x[theta.size : theta.size + 2 * m].reshape(2, m)
+        gap = logits - common[:, None]
+        by_a, by_b = slope * same, -slope * (1 - same)
+        coins = np.stack([np.bincount(w, weights=by_a, minlength=m) * a * (1 - a),
+                          np.bincount(w, weights=by_b, minlength=m) * b * (1 - b)])  # fmt: skip
+        loss = -float((pairs.weight * np.log(chance)).sum()) - self.spread * float(np.linalg.slogdet(cross)[1])
+        loss += self.decay / 2 * float((theta**2).sum()) + self.strength / 2 * float((gap**2).sum())
+        grad = np.concatenate(
+            [grad_theta.ravel(), (coins + self.strength * gap).ravel(), -self.strength * gap.sum(axis=1)]
+        )
+        return loss, grad
+
+
+def pairs_sum(pairs: Pairs, to_left: F8, to_right: F8) -> F8:
+    """Rows summed over the items on their left and right."""
+    both, values = np.concatenate([pairs.left, pairs.right]), np.concatenate([to_left, to_right])
+    return np.stack([np.bincount(both, weights=column, minlength=pairs.n_items) for column in values.T], axis=1)
+
+
+def _softmax(logits: F8) -> F8:
+    out = np.exp(logits - logits.max(axis=1, keepdims=True))
+    found: F8 = out / out.sum(axis=1, keepdims=True)
+    return found
+
+
+# ----------------------------------------------------------------
+# How well clusters predict answers that they have not seen; the number of clusters that predicts best.
+# Answers of one worker hang together (all pairs of one partition come from one decision), so whole workers are held
+# out where there are enough of them. A clustering predicts by two rates alone: how often the crowd says "same" within
+# and between its clusters.
+
+# Finds cluster[item] from answers.
+Finder = Callable[[Pairs], I8]
+FOLDS = 5
+
+
+def folds(pairs: Pairs, rng: np.random.Generator) -> list[I8]:
+    """Rows of each fold: workers are dealt out, or rows where there are fewer than four workers a fold."""
+    heard = np.unique(pairs.worker)
+    n = min(FOLDS, len(pairs))
+    if len(heard) >= 4 * FOLDS:
+        deal = np.zeros(pairs.n_workers, dtype=np.int64)
+        deal[heard] = rng.permutation(len(heard)) % n
+        fold = deal[pairs.worker]
+    else:
+        fold = rng.permutation(len(pairs)) % max(n, 1)
+    return [np.flatnonzero(fold == i) for i in range(n)]
+
+
+def held_out(pairs: Pairs, find: Finder, parts: Sequence[I8]) -> F8:
+    """Log-likelihood of each row by the clusters of the other folds."""
+    out = np.full(len(pairs), np.nan)
+    for rows in parts:
+        rest = np.setdiff1d(np.arange(len(pairs)), rows)
+        if len(rest) and len(rows):
+            out[rows] = loglik(pairs.take(rest), pairs.take(rows), find(pairs.take(rest)))
+    return out
+
+
+def loglik(seen: Pairs, new: Pairs, cluster: I8) -> F8:
+    """Log-likelihood of each new row, by the rates of "same" within and between clusters in the rows seen. Within it is
+    one half at least: where most say "different", one cluster of all is no better a reading than none."""
+    inside, there = (cluster[each.left] == cluster[each.right] for each in (seen, new))
+    said = seen.weight * seen.same
+    rate = [(float(said[mask].sum()) + 1) / (float(seen.weight[mask].sum()) + 2) for mask in (~inside, inside)]
+    p = np.where(there, max(rate[1], 0.5), rate[0])
+    return np.asarray(np.log(np.where(new.same > 0.5, p, 1 - p)))
+
+
+def choose_k(pairs: Pairs, find: Callable[[Pairs, int], I8], most: int, seed: int) -> tuple[int, F8]:
+    """The number of clusters, 1 to `most`, and the mean held-out log-likelihood of each; `find` makes them.
+
+    The smallest number within one standard error (of the difference, by workers or rows) of the best."""
+    parts = folds(pairs, np.random.default_rng(seed))
+    most = max(1, min(most, pairs.n_items))
+    scores = np.full((most, len(pairs)), np.nan)
+    for k in range(1, most + 1):
+        scores[k - 1] = held_out(pairs, partial(_with, find, k), parts)
+        # Three numbers in a row without a gain: more clusters will not bring one.
+        done = np.nanmean(scores[:k], axis=1) if k > 3 and np.isfinite(scores[:k]).any() else None
+        if done is not None and done[:-3].max() >= done[-3:].max():
+            scores = scores[:k]
+            break
+    use = np.isfinite(scores).all(axis=0)
+    if not use.any():
+        return 1, np.zeros(1)
+    scores, worker = scores[:, use], pairs.worker[use]
+    mean = scores.mean(axis=1)
+    best = int(mean.argmax())
+    for k in range(best):
+        if mean[best] - mean[k] <= error(scores[best] - scores[k], worker):
+            return k + 1, mean
+    return best + 1, mean
+
+
+def _with(find: Callable[[Pairs, int], I8], k: int, some: Pairs) -> I8:
+    return find(some, k)
+
+
+def error(gap: F8, worker: I8) -> float:
+    """Standard error of the mean of gap[row], rows of one worker together."""
+    total = np.bincount(np.unique(worker, return_inverse=True)[1], weights=gap - gap.mean())
+    return float(np.sqrt((total**2).sum()) / len(gap))
+
+
+# ----------------------------------------------------------------
+# Clusters with two-coin workers by mean field, from a given start.
+#     z_i ~ pi,   P(w says same of i, j) = hit_w where z_i = z_j, else 1 - rejection_w
+#
+# log q_i(k) = log pi_k + sum over the answers about i and j of q_j(k) x evidence, so a pass is a sparse product;
+# items are updated block by block, each block with what the others have just become. A symmetric start never moves
+# (every q_i stays pi): the start must break it, as a spectral one does.
+
+BLOCKS = 8
+
+
+@dataclass(frozen=True, eq=False)
+class MeanField:
+    """belief[item, cluster], the clusters' shares, the workers' coins and the bound at each pass."""
+
+    belief: F8
+    share: F8
+    coins: Coins
+    trace: F8
+    n_iter: int
+    converged: bool
+
+
+def mean_field(
+    pairs: Pairs,
+    start: I8,
+    k: int,
+    *,
+    known: I8 | None = None,
+    strength: float,
+    workers: bool = True,
+    max_iter: int,
+    tol: float,
+) -> MeanField:
+    """From cluster[item]; `strength` answers draw each worker's coins to the crowd's. Items with known[item] from 0 on
+    stay in that cluster."""
+    n = pairs.n_items
+    told = np.zeros(n, dtype=bool) if known is None else known >= 0
+    if known is not None and told.any():
+        start = aligned(start, known, k)
+    belief = np.full((n, k), 0.1 / max(k - 1, 1))
+    belief[np.arange(n), start] = 0.9 if k > 1 else 1.0
+    belief /= belief.sum(axis=1, keepdims=True)
+    if known is not None:
+        belief[told] = np.eye(k)[known[told]]
+    rng = np.random.default_rng(0)
+    block = rng.permutation(n) % min(BLOCKS, max(n, 1))
+    trace: list[float] = []
+    found, share = _steps(pairs, belief, strength, workers)
+    for i in range(max_iter):
+        matrix = pairs.matrix(found.evidence(pairs))
+        for b in range(int(block.max(initial=0)) + 1):
+            rows = np.flatnonzero((block == b) & ~told)
+            if len(rows):
+                belief[rows] = _mean_field_softmax(np.log(share) + matrix[rows] @ belief)
+        found, share = _steps(pairs, belief, strength, workers)
+        trace.append(bound(pairs, belief, share, found))
+        if i and abs(trace[-1] - trace[-2]) <= tol * max(1.0, abs(trace[-2])):
+            return MeanField(belief, share, found, np.array(trace), i + 1, True)
+    return MeanField(belief, share, found, np.array(trace), max_iter, k == 1 or max_iter == 0)
+
+
+def aligned(start: I8, known: I8, k: int) -> I8:
+    """The start with its clusters numbered as the known ones are, as far as these go together."""
+    from scipy.optimize import linear_sum_assignment
+
+    some = known >= 0
+    counts = np.bincount(start[some] * k + known[some], minlength=k * k).reshape(k, k)
+    return np.asarray(linear_sum_assignment(counts, maximize=True)[1][start], dtype=np.int64)
+
+
+def _steps(pairs: Pairs, belief: F8, strength: float, workers: bool) -> tuple[Coins, F8]:
+    seen = pairs.degree > 0
+    share = belief[seen].sum(axis=0) + 1.0 if seen.any() else np.ones(belief.shape[1])
+    return coins(pairs, together(pairs, belief), strength, workers), share / share.sum()
+
+
+def together(pairs: Pairs, belief: F8) -> F8:
+    """The chance that the two items of each row are of one cluster, as if they were independent."""
+    return np.asarray(np.einsum("ek,ek->e", belief[pairs.left], belief[pairs.right]))
+
+
+def bound(pairs: Pairs, belief: F8, share: F8, found: Coins) -> float:
+    """The evidence bound."""
+    same = together(pairs, belief)
+    a, b = found.hit[pairs.worker], found.rejection[pairs.worker]
+    yes = pairs.same > 0.5
+    loglik = same * np.log(np.where(yes, a, 1 - a)) + (1 - same) * np.log(np.where(yes, 1 - b, b))
+    q = np.maximum(belief, 1e-300)
+    return float((pairs.weight * loglik).sum() + (belief * (np.log(share) - np.log(q))).sum())
+
+
+def _mean_field_softmax(logits: F8) -> F8:
+    logits = logits - logits.max(axis=1, keepdims=True)
+    out = np.exp(logits)
+    found: F8 = out / out.sum(axis=1, keepdims=True)
+    return found
+
+
+# ----------------------------------------------------------------
+# Whether answers about pairs come from partitions: then the pairs of one question are one decision, not many.
+
+
+def from_partitions(pairs: Pairs) -> bool:
+    """Whether most answers lie in triangles of one worker (i and j, j and k, i and k), none contradicting itself.
+
+    Questions about single pairs hardly ever close a triangle; pairs of a partition of three or more items always do.
+    """
+    if len(pairs) < 3:
+        return False
+    node = np.unique(
+        np.concatenate([pairs.worker * np.int64(pairs.n_items) + pairs.left,
+                        pairs.worker * np.int64(pairs.n_items) + pairs.right]), return_inverse=True
+    )[1]  # fmt: skip
+    n, half = int(node.max()) + 1, len(pairs)
+    one, two = node[:half], node[half:]
+    every, same, other = (_matrix(one, two, value, n) for value in
+                          (np.ones(half), pairs.same, 1 - pairs.same))  # fmt: skip
+    closed = (every @ every).multiply(every)
+    closed.eliminate_zeros()
+    if closed.nnz <= 0.5 * every.nnz:
+        return False
+    # Same, same, different; a pair that a worker judged both ways at different times is no triangle's fault.
+    broken = (same @ same).multiply(other)
+    return bool(broken.sum() <= 0.05 * closed.nnz)
+
+
+def _matrix(one: I8, two: I8, value: F8, n: int) -> csr_array:
+    made = csr_array((np.tile(value, 2), (np.concatenate([one, two]), np.concatenate([two, one]))), shape=(n, n))
+    made.data[:] = made.data > 0
+    made.eliminate_zeros()
+    return made
+
+
+# ----------------------------------------------------------------
+# Clusters from the leading eigenvectors of the centred answers, then k-means.
+# Every answer counts +1 (same) or -1 (different) less the mean; divided by the roots of the items' degrees.
+# Chaudhuri, Chung & Tsiatas (2012) and Rohe, Chatterjee & Yu (2011), doi:10.1214/11-AOS887, for such matrices.
+
+# Items from which eigenvectors are found by iteration, not from the whole table.
+DENSE = 1500
+ROUNDS = 60
+
+
+def spectral(pairs: Pairs, k: int, rng: np.random.Generator, *, normalise: bool = True, starts: int = 10) -> I8:
+    """cluster[item] in 0..k - 1; all 0 where the answers say nothing."""
+    vectors = embedding(pairs, k, normalise=normalise)
+    return kmeans(vectors, k, rng, starts)
+
+
+def embedding(pairs: Pairs, k: int, *, normalise: bool = True) -> F8:
+    """The k leading eigenvectors; zeros where the answers do not differ."""
+    n = pairs.n_items
+    k = min(k, n)
+    total = float(pairs.weight.sum())
+    if not total:
+        return np.zeros((n, k))
+    signed = 2 * pairs.same - 1
+    value = pairs.weight * (signed - float((pairs.weight * signed).sum()) / total)
+    if not np.abs(value).max(initial=0.0) > 1e-12:
+        return np.zeros((n, k))
+    scale = 1 / np.sqrt(pairs.degree + pairs.degree.mean()) if normalise else np.ones(n)
+    matrix = pairs.matrix(value * scale[pairs.left] * scale[pairs.right])
+    _, vectors = _leading(matrix, k)
+    # The order of rows in a file must not turn a vector round.
+    turn = np.sign(vectors[np.abs(vectors).argmax(axis=0), np.arange(vectors.shape[1])])
+    found: F8 = vectors * np.where(turn == 0, 1.0, turn)
+    return found
+
+
+def _leading(matrix: csr_array, k: int) -> tuple[F8, F8]:
+    """The k algebraically largest eigenvalues and their vectors."""
+    n = matrix.shape[0]
+    if n <= DENSE:
+        values, vectors = np.linalg.eigh(matrix.toarray())
+        return values[::-1][:k], vectors[:, ::-1][:, :k]
+    # Block power iteration on matrix + shift: no start can make it fail, as Lanczos' can.
+    shift = float(abs(matrix).sum(axis=0).max()) / 2
+    block = np.random.default_rng(0).normal(size=(n, min(n, k + 8)))
+    for _ in range(ROUNDS):
+        block, _ = np.linalg.qr(matrix @ block + shift * block)
+    small = block.T @ (matrix @ block)
+    values, turn = np.linalg.eigh((small + small.T) / 2)
+    return values[::-1][:k], (block @ turn)[:, ::-1][:, :k]
+
+
+def kmeans(points: F8, k: int, rng: np.random.Generator, starts: int = 10, rounds: int = 100) -> I8:
+    """The best of several runs of Lloyd's algorithm from k-means++ starts; fewer clusters where points coincide."""
+    n = len(points)
+    best, least = np.zeros(n, dtype=np.int64), np.inf
+    for _ in range(starts):
+        centres = _plus_plus(points, k, rng)
+        label = np.zeros(n, dtype=np.int64)
+        for i in range(rounds):
+            far = _squares(points, centres)
+            new = far.argmin(axis=1)
+            if i and np.array_equal(new, label):
+                break
+            label = new
+            size = np.bincount(label, minlength=len(centres))
+            sums = np.stack([np.bincount(label, weights=column, minlength=len(centres)) for column in points.T], axis=1)
+            centres = np.where(size[:, None] > 0, sums / np.maximum(size, 1)[:, None], centres)
+        cost = float(_squares(points, centres).min(axis=1).sum())
+        if cost < least - 1e-12:
+            best, least = label, cost
+    return best
+
+
+def _squares(points: F8, centres: F8) -> F8:
+    squares = (points**2).sum(axis=1)[:, None] - 2 * points @ centres.T + (centres**2).sum(axis=1)[None]
+    return np.asarray(np.maximum(squares, 0.0))
+
+
+def _plus_plus(points: F8, k: int, rng: np.random.Generator) -> F8:
+    centres = [points[rng.integers(len(points))]]
+    for _ in range(k - 1):
+        far = _squares(points, np.array(centres)).min(axis=1)
+        if not far.sum() > 1e-15:
+            break
+        centres.append(points[rng.choice(len(points), p=far / far.sum())])
+    return np.array(centres)

@@ -1,0 +1,35 @@
+"""The page of a crowd that said same or different."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from typing import Any
+
+from ...core.result import Result
+from ...core.votes import Votes
+from ...evaluation.scores import Table
+from ...report.page import fragment
+from ...report.plain_page import plain_page
+from ...report.sheet import Section, Sheet
+from ...report.text import shown
+from .answers import Similarities
+from .estimate import SimilarityEstimate
+from .scoring import evaluate, sentences, show
+
+
+def similarity_page(
+    votes: Votes[Similarities], result: Result, *, truth: Any = None, blind: Result | None = None
+) -> Sheet:
+    """What every kind has, the clusters, and the scores where the truth is known."""
+    plain = plain_page(votes, result)
+    own = result.estimate
+    assert isinstance(own, SimilarityEstimate)
+    words = fragment("plain_words.html.j2", lines=sentences(votes, result))
+    tables = [Table(t.title, t.header, [[shown(c, 120) for c in row] for row in t.rows]) for t in show(result)[1]]
+    clusters = Section("clusters", "Clusters", "Clusters", words + fragment("tables.html.j2", tables=tables))
+    sections = [plain.sections[0], clusters, *plain.sections[1:]]
+    if truth is not None:
+        scores = evaluate(blind or result, truth, resamples=1)
+        rows = Table(f"{scores.n:,} items", ["score", "value", "95 % interval"], scores.rows())
+        sections.append(Section("truth", "Truth", "Against the truth", fragment("tables.html.j2", tables=[rows])))
+    return replace(plain, sections=sections, tables=[*plain.tables, ("items.csv", "every item", own.item_table())])

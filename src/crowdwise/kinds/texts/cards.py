@@ -1,0 +1,55 @@
+"""Methods for free texts."""
+
+from __future__ import annotations
+
+from ...core.card import Card, card
+
+METHODS: dict[str, Card] = dict(
+    [
+        card(
+            "text_combined",
+            "texts.methods:TextCombined",
+            "texts",
+            "a weighted vote by words, or the answer in the middle",
+            "this project, after Fiscus 1997 and Li & Fukumoto 2019",
+            can="infer",
+            takes="texts",
+        ),
+        card(
+            "medoid",
+            "texts.methods:Medoid",
+            "texts",
+            "the answer nearest to the others, by any distance",
+            "folklore",
+            can="infer",
+            takes="texts",
+        ),
+        card(
+            "weighted_medoid",
+            "texts.methods:WeightedMedoid",
+            "texts",
+            "the same, workers weighted by how near they usually are",
+            "Li & Fukumoto 2019, doi:10.18653/v1/D19-5904",
+            can="infer",
+            takes="texts",
+        ),
+        card(
+            "rover",
+            "texts.methods:Rover",
+            "texts",
+            "answers aligned, and a vote on every word",
+            "Fiscus 1997, doi:10.1109/ASRU.1997.659110",
+            can="infer",
+            takes="texts",
+        ),
+        card(
+            "weighted_rover",
+            "texts.methods:WeightedRover",
+            "texts",
+            "the same, workers weighted by how near they usually are",
+            "Fiscus 1997, doi:10.1109/ASRU.1997.659110, with weights",
+            can="infer",
+            takes="texts",
+        ),
+    ]
+)

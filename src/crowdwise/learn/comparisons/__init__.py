@@ -1,1 +1,0 @@
-"""Learning from comparisons: losses that know how often answers are turned around."""

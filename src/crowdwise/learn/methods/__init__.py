@@ -1,1 +1,0 @@
-"""One module per method; `crowdwise.registry.LEARNERS` names them all."""

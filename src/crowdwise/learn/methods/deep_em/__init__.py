@@ -1,1 +1,0 @@
-"""Methods that alternate between targets and a classifier."""

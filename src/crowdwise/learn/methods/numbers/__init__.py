@@ -1,1 +1,0 @@
-"""Methods that take numbers."""

@@ -1,1 +1,0 @@
-"""Nets that learn from spans."""

@@ -1,1 +1,0 @@
-"""Learning from numbers: the crowd as tensors, workers as lines, what a method must say, what comes out."""

@@ -1,1 +1,0 @@
-"""Answers about two items at a time: the net sees both."""

@@ -1,1 +1,0 @@
-"""Learning from same or different: a cluster of every item from its features."""

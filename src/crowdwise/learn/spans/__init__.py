@@ -1,1 +1,0 @@
-"""Learning from spans: tokens with features in sentences, a tag for each."""

@@ -1,1 +1,0 @@
-"""Pure functions on arrays. Nothing here knows a file, a method or a result."""

@@ -1,1 +1,0 @@
-"""Answers of any kind, by how far two of them are apart."""

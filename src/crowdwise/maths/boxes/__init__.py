@@ -1,1 +1,0 @@
-"""Maths of boxes and of what is drawn on pictures."""

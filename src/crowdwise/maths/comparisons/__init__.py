@@ -1,1 +1,0 @@
-"""Maths of comparisons: which of two items wins, scores of items, workers behind the answers."""

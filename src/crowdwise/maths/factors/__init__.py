@@ -1,1 +1,0 @@
-"""Matrices and tensors in factors."""

@@ -1,1 +1,0 @@
-"""Maths of judges: errors made together, stacks, stated confidence, biases, prices, answers without one truth."""

@@ -1,1 +1,0 @@
-"""Workers with Gaussian noise, in several forms."""

@@ -1,1 +1,0 @@
-"""What the answers say of the workers, and how far they agree."""

@@ -1,1 +1,0 @@
-"""The maths of classes with an order."""

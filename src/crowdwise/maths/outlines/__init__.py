@@ -1,1 +1,0 @@
-"""Maths of outlines: polygons as pixels, masks by vote and by STAPLE."""

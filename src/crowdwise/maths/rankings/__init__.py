@@ -1,1 +1,0 @@
-"""Maths of rankings: orders of items, with ties and gaps, and the workers behind them."""

@@ -1,1 +1,0 @@
-"""The maths of label sets."""

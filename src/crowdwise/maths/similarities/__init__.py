@@ -1,1 +1,0 @@
-"""Maths of "same or different": clusters of items from answers about pairs."""

@@ -1,1 +1,0 @@
-"""Maths of confidence: left-out labels, copies among workers, calibration on gold."""

@@ -1,0 +1,1 @@
+"""Aggregation of more answers than memory holds."""

@@ -1,0 +1,179 @@
+"""Confidence calibrated on gold, of tasks in parts: what kinds/classes/methods/calibrated.py does in memory.
+
+The method is fitted once more without gold. Of each task its confidence and its label are kept on disk (12 bytes, 20
+where a second model orders the tasks), and everything else that calibration needs is a sum over parts. The correction
+is applied to each part when it is asked for.
+"""
+
+from __future__ import annotations
+
+import shutil
+import warnings
+from collections.abc import Callable, Iterator, Mapping
+from dataclasses import dataclass, field, replace
+from functools import partial
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import numpy.typing as npt
+
+from ..core import method_registry as registry
+from ..core.callback import Callback
+from ..core.errors import CrowdwiseWarning, unwritable
+from ..em.drivers import Hire
+from ..em.loop import plus
+from ..em.sources import Source, WithoutGold
+from ..evaluation.calibration import FEWEST, KEY
+from ..evaluation.guarantee.sequential import Scale, lowest_place, scale_by
+from ..kinds.classes.annotations import Annotations
+from ..kinds.classes.methods.base import Aggregator
+from ..kinds.classes.methods.calibrated import corrected, expected, learn, sums_of, too_few
+from ..kinds.classes.methods.ensemble.committee import OWN, second_model
+from ..kinds.classes.methods.gold import Gold
+from ..kinds.classes.methods.parts import Part, PartEstimate, PartsFit, Surveyed, fit_parts
+from ..stats.gold_calibration import GoldCalibration, GoldSums
+from .ranked import Ranked
+
+F8 = npt.NDArray[np.float64]
+Judge = Callable[[Part], PartEstimate]
+
+
+def calibrated_in_parts(
+    fit: PartsFit,
+    method: Aggregator,
+    source: Source[Annotations],
+    hire: Hire,
+    folder: Path,
+    *,
+    prior: Any = None,
+    callback: Callback | None = None,
+    seen: Surveyed,
+) -> PartsFit:
+    """`fit`, of a method and a source that knows the gold, with calibrated confidence; labels stay as they are.
+
+    What is kept of the tasks goes into `folder`, which whoever works on the parts must be able to read and write.
+    `extra["gold_check"]` holds what was learnt, or the reason why nothing was; parts have `extra["blind_..."]`.
+    """
+    n = fit.driver.sum(_n_checked, plus)
+    if n < FEWEST:
+        return _noted(fit, too_few(n))
+    blind_source, told = WithoutGold(source), replace(seen, told=False)
+    model = second_model(method.name, method.params())
+    with warnings.catch_warnings():  # what is to be reported about these votes was reported by the first fit
+        warnings.simplefilter("ignore", CrowdwiseWarning)
+        blind = fit_parts(method, blind_source, hire, prior=prior, callback=callback, seen=told)
+        second = None if model is None else fit_parts(registry.method(model), blind_source, hire, seen=told)
+    shutil.rmtree(folder, ignore_errors=True)
+    try:
+        folder.mkdir(parents=True)
+    except OSError as error:
+        raise unwritable(folder, error) from error
+    keeping = _Keeping(str(folder), blind.judge, None if second is None else second.judge)
+    sums: GoldSums = fit.driver.sum(keeping, plus)
+    learnt, note = learn(sums)
+    if learnt is None:
+        return _noted(fit, note)
+    n_parts = source.sizes.shards
+    names = {} if model is None else {OWN: "confidence", model: "second"}
+    scales = {name: scale_by(Ranked(partial(_column, folder, n_parts, column))) for name, column in names.items()}
+    judge = _Calibrating(fit.judge, str(folder), learnt, scales, model)
+    total = fit.driver.sum(_Claimed(judge), plus)
+    extra = {name: value for name, value in fit.extra.items() if name != "expected_accuracy"}
+    return replace(fit, judge=judge, extra={**extra, KEY: note, **expected(sums, total)})
+
+
+def _noted(fit: PartsFit, note: dict[str, Any]) -> PartsFit:
+    return replace(fit, extra={**fit.extra, KEY: note})
+
+
+def _gold(part: Part) -> Gold:
+    """What is known of a part's tasks."""
+    k = part.votes.n_classes
+    known = np.full(part.votes.n_tasks, k, dtype=np.int32) if part.known is None else part.known
+    return Gold(known, k)
+
+
+def _n_checked(part: Part) -> int:
+    return int((_gold(part).mask & (part.votes.labels_per_task > 0)).sum())
+
+
+@dataclass(frozen=True, eq=False)
+class _Keeping:
+    """Keeps what the fits without gold say of each task of a part, and gives the sums."""
+
+    folder: str
+    blind: Judge
+    second: Judge | None
+
+    def __call__(self, part: Part) -> GoldSums:
+        plain = replace(part, known=None)
+        blind = self.blind(plain)
+        label, n_labels = blind.estimate.labels, blind.labels_per_task
+        sums = sums_of(blind.estimate.posterior, n_labels, _gold(part))
+        columns: dict[str, Any] = {"confidence": blind.estimate.confidence, "label": label, "labelled": n_labels > 0}
+        columns["right"] = sums.right  # of the checked tasks alone
+        if self.second is not None:
+            columns["second"] = self.second(plain).estimate.posterior[np.arange(len(label)), label]
+        path = _path(self.folder, part.number)
+        try:
+            np.savez(path, **columns)
+        except OSError as error:
+            raise unwritable(path, error) from error
+        return sums
+
+
+@dataclass(frozen=True, eq=False)
+class _Calibrating:
+    """Judges a part with calibrated confidence; its `extra` has what the fit without gold says of each task."""
+
+    judge: Judge
+    folder: str
+    learnt: GoldCalibration
+    scales: Mapping[str, Scale] = field(default_factory=dict)
+    model: str | None = None
+
+    def __call__(self, part: Part) -> PartEstimate:
+        made, gold = self.judge(part), _gold(part)
+        with np.load(_path(self.folder, part.number)) as kept:
+            blind = {name: kept[name] for name in kept.files}
+        label, confidence = blind["label"], blind["confidence"]
+        checked = np.flatnonzero(gold.mask & blind["labelled"])
+        right, hit = np.full((2, len(label)), np.nan)
+        hit[checked] = label[checked] == gold.label[checked]
+        right[checked] = blind["right"]
+        order = confidence
+        if self.model is not None:
+            order = lowest_place(self.scales, {OWN: confidence, self.model: blind["second"]})
+        posterior = corrected(made.estimate.posterior, self.learnt, made.labels_per_task, made.gold)
+        extra = {
+            "blind_confidence": confidence,
+            "blind_label": label,
+            "blind_order": order,
+            "blind_same": (label == made.estimate.labels).astype(np.float64),
+            "blind_right": right,
+            "blind_hit": hit,
+        }
+        return replace(made, estimate=replace(made.estimate, posterior=posterior), extra={**made.extra, **extra})
+
+
+@dataclass(frozen=True, eq=False)
+class _Claimed:
+    """The sum of the confidence of a part's tasks without gold."""
+
+    judge: Judge
+
+    def __call__(self, part: Part) -> float:
+        made = self.judge(part)
+        return float(made.estimate.confidence[~_gold(part).mask].sum())
+
+
+def _path(folder: str | Path, number: int) -> Path:
+    return Path(folder) / f"part-{number:05d}.npz"
+
+
+def _column(folder: Path, n_parts: int, name: str) -> Iterator[F8]:
+    """A number of every task that has labels, part by part."""
+    for number in range(n_parts):
+        with np.load(_path(folder, number)) as kept:
+            yield kept[name][kept["labelled"]]

@@ -1,0 +1,93 @@
+"""A plan's votes in memory after all, as if they had been read from one file; and gold, found in its parts."""
+
+from __future__ import annotations
+
+import warnings
+from typing import Any
+
+import numpy as np
+import polars as pl
+
+from ..core.errors import DataError, LedgerWarning
+from ..core.intake.coding import NUMBERS
+from ..core.order import order_by
+from ..core.truth import truth_table
+from ..core.vocabulary import lookup, quote, spelt_like
+from ..kinds.classes.annotations import Annotations
+from ..kinds.classes.answers import Classes
+from ..stats.hashing import name_hash
+from .plan import Placed, Plan
+from .shuffle import BITS, FINEST
+
+
+def in_memory(plan: Plan) -> Annotations:
+    """All votes of a plan: tasks in the order of their names, everything as `read` gives it."""
+    source = plan.source
+    parts = [source.whole(number) for number in range(len(plan.parts))]
+    names = pl.concat([part.tasks for part in parts])
+    order = names.arg_sort().to_numpy()
+    rank = np.empty(len(names), dtype=np.int32)
+    rank[order] = np.arange(len(names), dtype=np.int32)
+    first = np.concatenate([[0], np.cumsum([part.n_tasks for part in parts])])
+    task = np.concatenate([rank[lo + part.task] for lo, part in zip(first, parts, strict=False)])
+    cell = np.concatenate([part.cell for part in parts])
+    worker, label = np.divmod(cell, np.int32(len(plan.classes)))
+    numbers: dict[str, Any] = {
+        name: np.concatenate([getattr(part, name) for part in parts])
+        for name in NUMBERS
+        if getattr(parts[0], name) is not None
+    }
+    rows = order_by(task, len(names), np.zeros(len(task), dtype=np.int32), 1)  # within a task they are in order
+    if rows is not None:
+        task, worker, label = task[rows], worker[rows], label[rows]
+        numbers = {name: values[rows] for name, values in numbers.items()}
+    return Annotations(
+        task=task,
+        worker=worker,
+        answers=Classes(label, plan.classes, source.order),
+        tasks=names.gather(order).rename("task"),
+        workers=plan.workers,
+        ledger=plan.ledger,
+        about_workers=_unusable(plan),
+        **numbers,
+    )
+
+
+def _unusable(plan: Plan) -> pl.DataFrame | None:
+    n = plan.per_worker["unusable"]
+    who = np.flatnonzero(n)
+    return pl.DataFrame({"worker": plan.workers.gather(who), "unusable": n[who]}) if len(who) else None
+
+
+def placed(plan: Plan, gold: Any) -> Placed | None:
+    """Gold in the parts of its tasks; tasks that nobody labelled are left out with a warning."""
+    if gold is None:
+        return None
+    table = truth_table(gold)
+    label, spoken = lookup(plan.classes, spelt_like(table["label"], plan.classes))
+    n, found = len(plan.parts), np.zeros(len(table), dtype=bool)
+    at = (name_hash(table["task"]) >> np.uint64(64 - BITS)).astype(np.int64) // (FINEST // n)
+    everywhere = bool(plan.wish["grouped"])
+    parts = []
+    for number in range(n):
+        mine = np.arange(len(table)) if everywhere else np.flatnonzero(at == number)
+        codes = np.empty(0, dtype=np.int32)
+        if len(mine):
+            codes, here = lookup(plan.source.whole(number).tasks, table["task"].gather(mine))
+            mine, codes = mine[here], codes[here]
+            found[mine] = True
+        parts.append((codes.astype(np.int64), label[mine]))
+    _check(table, found, spoken)
+    return tuple(parts)
+
+
+def _check(table: pl.DataFrame, found: Any, spoken: Any) -> None:
+    strangers = table["task"].filter(~pl.Series(found))
+    if len(strangers) == len(table):
+        raise DataError(f"none of the {len(table)} gold tasks is among the annotated tasks ({quote(strangers)})")
+    if len(strangers):
+        said = f"{len(strangers)} gold tasks have no annotations and are left out: {quote(strangers)}"
+        warnings.warn(said, LedgerWarning, stacklevel=3)
+    if not spoken[found].all():
+        strange = table["label"].filter(pl.Series(found & ~spoken)).unique(maintain_order=True)
+        raise DataError(f"gold labels {quote(strange)} were never given by a worker; name them as classes")

@@ -1,0 +1,82 @@
+"""Files whose rows are grouped by task already: no shuffle, and a check that they are."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator
+from dataclasses import replace
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import numpy.typing as npt
+import polars as pl
+
+from ..core.errors import DataError
+from ..core.vocabulary import as_series, quote
+from ..stats.hashing import name_hash
+from .mapped import TASKS, part_folder
+from .pieces import Piece
+
+# The hashes of all tasks are compared in so many ranges, one after the other.
+RANGES = 16
+
+
+def together(pieces: Iterable[Piece]) -> Iterator[Piece]:
+    """The pieces of a file, cut where one task ends and the next begins."""
+    held: Piece | None = None
+    for piece in pieces:
+        if held is not None:
+            piece = _joined(held, piece)
+        task = as_series(piece.columns["task"], "task")
+        other = (task != task[-1]).fill_null(True).arg_true()
+        cut = int(other[-1]) + 1 if len(other) else 0
+        if cut:
+            yield _slice(piece, 0, cut)
+        held = _slice(piece, cut, len(task))
+    if held is not None:
+        yield held
+
+
+def _slice(piece: Piece, lo: int, hi: int) -> Piece:
+    columns = {name: values[lo:hi] for name, values in piece.columns.items()}
+    return replace(piece, columns=columns, notes=piece.notes if lo == 0 else ())
+
+
+def _joined(one: Piece, two: Piece) -> Piece:
+    columns = {name: _below(one.columns[name], two.columns[name]) for name in one.columns if name in two.columns}
+    return replace(two, columns=columns, notes=(*one.notes, *two.notes))
+
+
+def _below(one: Any, two: Any) -> Any:
+    if isinstance(one, pl.Series):
+        return pl.concat([one, two.cast(one.dtype)])
+    return np.concatenate([one, two])
+
+
+def check_apart(folder: Path, parts: int) -> None:
+    """Raise where a task is in two parts: the rows were not grouped."""
+    hashes = [np.sort(name_hash(_tasks(folder, number))) for number in range(parts)]
+    edges = np.linspace(0, 2.0**64, RANGES + 1)[1:-1].astype(np.uint64)
+    cuts = [np.concatenate([[0], np.searchsorted(each, edges), [len(each)]]) for each in hashes]
+    for at in range(RANGES):
+        some = np.concatenate([each[cut[at] : cut[at + 1]] for each, cut in zip(hashes, cuts, strict=True)])
+        some.sort()
+        twice = some[1:][some[1:] == some[:-1]]
+        if len(twice):
+            raise DataError(
+                f"{len(twice):,} tasks have rows in several places (such as {_named(folder, parts, twice)}), so the "
+                "files are not grouped by task; leave --grouped out"
+            )
+
+
+def _tasks(folder: Path, number: int) -> pl.Series:
+    return pl.read_ipc(part_folder(folder, number) / TASKS).to_series()
+
+
+def _named(folder: Path, parts: int, hashes: npt.NDArray[np.uint64]) -> str:
+    for number in range(parts):
+        names = _tasks(folder, number)
+        hit = np.flatnonzero(np.isin(name_hash(names), hashes[:1]))
+        if len(hit):
+            return quote([names[int(hit[0])]])
+    return "?"

@@ -1,0 +1,103 @@
+"""How much memory there is, and how much a fit would take: said before it begins, refused where it cannot fit."""
+
+from __future__ import annotations
+
+import math
+import os
+from pathlib import Path
+
+import polars as pl
+
+from ..core.errors import DataError
+from ..core.faults import FAULTS
+from ..em.kernels import n_threads
+from .files import File
+from .plan import Plan
+
+# Bytes that a row takes while a file is read and fitted in memory; that a line takes on average, and how many times
+# smaller it is packed.
+PER_ROW, PER_LINE, PACKED = 120, 24, 8
+# Tables of all confusion matrices that a fit holds beside those of its threads and of the tree of sums.
+TABLES, PER_THREAD = 5, 3
+
+
+def free_memory() -> int | None:
+    """Bytes that this process may still take; None where the system does not say."""
+    found = [_available(), _group()]
+    known = [each for each in found if each is not None]
+    return min(known) if known else None
+
+
+def _available() -> int | None:
+    try:
+        lines = Path("/proc/meminfo").read_text(encoding="utf-8").splitlines()
+    except OSError:
+        try:
+            return os.sysconf("SC_PHYS_PAGES") * os.sysconf("SC_PAGE_SIZE")
+        except (ValueError, OSError, AttributeError):
+            return None
+    told = dict(line.split(":", 1) for line in lines if ":" in line)
+    return int(told["MemAvailable"].split()[0]) * 1024 if "MemAvailable" in told else None
+
+
+def _group() -> int | None:
+    """What a container may still take."""
+    try:
+        most = Path("/sys/fs/cgroup/memory.max").read_text(encoding="utf-8").strip()
+        used = Path("/sys/fs/cgroup/memory.current").read_text(encoding="utf-8").strip()
+    except OSError:
+        return None
+    return int(most) - int(used) if most.isdigit() and used.isdigit() else None
+
+
+def rows_of(file: File) -> int:
+    """The rows of a file, about."""
+    if file.remote:
+        return file.size
+    if file.format == "parquet":
+        try:
+            return int(pl.scan_parquet(file.name, glob=False).select(pl.len()).collect().item())
+        except FAULTS:
+            return 0  # reading it will say what is wrong
+    if file.name.endswith((".gz", ".zst")):
+        return file.size * PACKED // PER_LINE
+    with open(file.name, "rb") as lines:
+        some = lines.read(1 << 16)
+    return file.size * max(some.count(b"\n"), 1) // max(len(some), 1)
+
+
+def too_large(files: list[File]) -> str | None:
+    """Why these files are better fitted in parts: they would take more than half of the free memory. None: they fit."""
+    free = free_memory()
+    need = PER_ROW * sum(rows_of(file) for file in files)
+    if free is None or need <= free / 2:
+        return None
+    return f"about {gigabytes(need)} would be needed in memory and {gigabytes(free)} are free"
+
+
+def needed(plan: Plan, threads: int | None = None) -> int:
+    """Bytes that a fit with confusion matrices takes: tables of all workers, and one part for each thread."""
+    k, threads = len(plan.classes), n_threads() if threads is None else threads
+    table = 8 * len(plan.workers) * k * k
+    part = max((16 * part.rows + 24 * k * part.tasks for part in plan.parts), default=0)
+    return table * (TABLES + math.ceil(math.log2(len(plan.parts) + 1)) + PER_THREAD * threads) + part * threads
+
+
+def check_cost(plan: Plan, keeps_tables: bool) -> str | None:
+    """What the workers' tables cost, in a sentence; raises where they cannot fit."""
+    if not keeps_tables:
+        return None
+    m, k = len(plan.workers), len(plan.classes)
+    need, free = needed(plan), free_memory()
+    said = f"{m:,} workers × {k}² classes = {m * k * k:,} cells, {gigabytes(8 * m * k * k)} a table"
+    if free is not None and need > free:
+        raise DataError(
+            f"{said}: the fit would take about {gigabytes(need)} and {gigabytes(free)} are free; take a vote (wawa), "
+            "fewer workers or classes, or a larger machine"
+        )
+    return f"{said}; the fit takes about {gigabytes(need)}"
+
+
+def gigabytes(n: float) -> str:
+    """Bytes for people."""
+    return f"{n / 1e9:,.1f} GB" if n >= 1e8 else f"{n / 1e6:,.0f} MB"

@@ -1,0 +1,179 @@
+"""The run folder of a fit in parts: the same tables as of a fit in memory, with a folder of parts as labels.parquet.
+
+    labels.parquet/part-00000.parquet ...   task, label, confidence, entropy, n_labels, (difficulty), p_<class>...,
+                                            gold where some is known
+    labels.parquet/_SUCCESS                 written last: the labels are whole
+    blind.parquet/part-00000.parquet ...    where gold calibrated the confidence: what the fit without gold says of
+                                            each task, in the same order (blind_confidence, blind_label, ...)
+    labels.csv                              the same without gold, sorted by task, of at most a million tasks
+    workers.csv confusion.parquet confusion.csv ledger.json    as in memory
+    result.json arrays.npz workers.parquet classes.parquet tasks.parquet (empty)    what `load` reads
+    votes_sample.parquet            the votes of a sample of tasks, for reports
+
+The folder is written beside its place and renamed, as every run's.
+"""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Callable
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import polars as pl
+
+from ..core.errors import unwritable
+from ..core.faults import FAULTS
+from ..core.result import Result, versions
+from ..evaluation.calibration import KEY
+from ..io.beside import refuse_to_overwrite, written_beside
+from ..io.csv.cells import to_csv
+from ..io.result_files import load_files, write_result
+from ..io.run_folder import BLIND, LABELS, LEDGER, MOST_CSV_ROWS, OWN, SAMPLE, with_gold, write_confusion
+from ..kinds.classes.estimate import ClassPosterior
+from ..kinds.classes.methods.parts import PartEstimate, PartsFit
+from ..stats.hashing import name_hash
+from .found import OLD_LABELS, SUCCESS, FoundInParts
+from .plan import Plan
+
+FORMAT = 3
+NAMES = (*OWN, OLD_LABELS)
+# Rows of labels.csv that are in memory at once.
+CSV_BLOCK = 100_000
+# Tasks whose votes are kept beside the labels, for reports.
+SAMPLE_TASKS = 20_000
+Finish = Callable[[FoundInParts], Any]
+
+
+@dataclass(frozen=True)
+class Told:
+    """What is said of a part that was written."""
+
+    tasks: int
+    silent: int
+    confidence: float
+
+
+@dataclass(frozen=True)
+class Writing:
+    """Writes the labels of a part, wherever the part is."""
+
+    folder: str
+
+    def __call__(self, part: PartEstimate) -> Told:
+        """One Parquet file, and another one of what the fit without gold says."""
+        table = with_gold(part.to_table(), part.gold)
+        self._write(LABELS, part.number, table)
+        blind = {name: values for name, values in part.extra.items() if name.startswith("blind_")}
+        if blind:
+            self._write(BLIND, part.number, pl.DataFrame(blind))
+        silent = int((part.labels_per_task == 0).sum())
+        return Told(table.height, silent, float(part.estimate.confidence.sum()))
+
+    def _write(self, name: str, number: int, table: pl.DataFrame) -> None:
+        path = Path(self.folder) / name / f"part-{number:05d}.parquet"
+        try:
+            table.write_parquet(path)
+        except FAULTS as error:
+            raise unwritable(path, error if isinstance(error, OSError) else OSError(str(error))) from error
+
+
+def save(
+    fit: PartsFit,
+    plan: Plan,
+    folder: str | Path,
+    *,
+    force: bool = False,
+    progress: Callable[[int, int, str], None] | None = None,
+    finish: Finish | None = None,
+) -> dict[str, Any]:
+    """Write a fit of a plan's votes; returns what is said of all tasks: n_tasks, silent, mean_confidence. `finish` may
+    change the result, which is whole but for labels.csv, before it takes its place."""
+    folder = Path(folder)
+    refuse_to_overwrite(folder, NAMES, force)
+    with written_beside(folder, NAMES) as new:
+        labels = new / LABELS
+        labels.mkdir()
+        if "slope" in fit.extra.get(KEY, {}):
+            (new / BLIND).mkdir()
+        told: list[Told] = []
+        for each in fit.map(Writing(str(new))):
+            told.append(each)
+            if progress is not None:
+                progress(len(told), len(plan.parts), "parts written")
+        n = sum(each.tasks for each in told)
+        facts = {
+            "parts": len(told),
+            "n_tasks": n,
+            "n_rows": plan.n_rows,
+            "silent": sum(each.silent for each in told),
+            "mean_confidence": sum(each.confidence for each in told) / max(n, 1),
+        }
+        _write_rest(fit, plan, new, facts)
+        if finish is not None:
+            finish(FoundInParts.of(load_files(new), new, facts))
+        if n <= MOST_CSV_ROWS:
+            write_csv(labels, new / "labels.csv")
+        (labels / SUCCESS).touch()
+    return facts
+
+
+def write_csv(labels: Path, path: Path, block: int = CSV_BLOCK) -> None:
+    """The tables of all parts as one CSV file, sorted by task; only a block of rows is in memory at a time."""
+    parts = pl.scan_parquet(labels / "part-*.parquet").select(pl.exclude("gold"))
+    tasks = parts.select("task").collect()["task"].sort()
+    with path.open("w", encoding="utf-8", newline="") as file:
+        for first in range(0, max(len(tasks), 1), block):
+            names = tasks[first : first + block]
+            rows = parts.filter(pl.col("task").is_between(pl.lit(names[0]), pl.lit(names[-1]))) if len(names) else parts
+            file.write(to_csv(rows.collect().sort("task"), header=first == 0))
+
+
+def without_tasks(fit: PartsFit, plan: Plan) -> Result:
+    """The result of a fit as far as workers go: its tasks are none."""
+    k = len(fit.classes)
+    order = None if plan.order is None else np.array(plan.order, dtype=np.int64)
+    seed = int(fit.params.get("seed", 0))
+    return Result(
+        method=fit.method,
+        params=fit.params,
+        tasks=plan.source.whole(0).tasks[:0],
+        workers=fit.workers,
+        estimate=ClassPosterior(np.empty((0, k)), fit.class_prior, fit.classes, None, seed, order),
+        picture=fit.picture,
+        labels_per_task=np.empty(0, dtype=np.int64),
+        labels_per_worker=fit.labels_per_worker,
+        versions=versions(),
+        **fit.course(),
+    )
+
+
+def _write_rest(fit: PartsFit, plan: Plan, folder: Path, facts: dict[str, Any]) -> None:
+    result = without_tasks(fit, plan)
+    write_result(result, folder)
+    about = json.loads((folder / "result.json").read_text(encoding="utf-8"))
+    text = json.dumps(about | {"format": FORMAT, "in_parts": facts}, indent=2, ensure_ascii=False) + "\n"
+    (folder / "result.json").write_text(text, encoding="utf-8")
+    to_csv(result.worker_table(), folder / "workers.csv")
+    if result.confusion is not None:
+        write_confusion(result, folder)
+    ledger = json.dumps(plan.ledger.to_dict(), indent=2, ensure_ascii=False) + "\n"
+    (folder / LEDGER).write_text(ledger, encoding="utf-8")
+    sample(plan).write_parquet(folder / SAMPLE)
+
+
+def sample(plan: Plan, n: int = SAMPLE_TASKS) -> pl.DataFrame:
+    """The votes of about n tasks, drawn by the hash of their names: task, worker, label, ..."""
+    numbers = list(range(len(plan.parts)))
+    if not plan.wish["grouped"]:  # a part is a sample by itself
+        sums = np.cumsum([part.tasks for part in plan.parts])
+        numbers = numbers[: int(np.searchsorted(sums, n)) + 1]
+    share = n / max(sum(plan.parts[number].tasks for number in numbers), 1)
+    frames = []
+    for number in numbers:
+        part = plan.source.whole(number)
+        low = (name_hash(part.tasks) & np.uint64(0xFFFFFFFF)).astype(np.float64) / 2**32
+        frames.append(part.plain().take((low < share)[part.task]).to_frame())
+    return pl.concat(frames)

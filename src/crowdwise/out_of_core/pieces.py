@@ -1,0 +1,186 @@
+"""Files of any size as frames of bounded size: rows of task, worker, label and their numbers, a piece at a time.
+
+Text is cut at ends of lines and goes through the same checks as a file that is read at once; Parquet is cut by rows.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+import polars as pl
+
+from ..core.errors import DataError
+from ..core.faults import FAULTS, first_line
+from ..core.intake.columns import TAKEN, values
+from ..core.intake.repeats import OCCASION
+from ..io.kind_of_columns import fitting, may_be_classes, told_by_values
+from ..io.numerals import with_points
+from ..io.parquet import open_parquet
+from ..io.reading import columns_of
+from ..io.sources import Table, chunks
+from ..io.tables import table_of
+from .files import File
+from .wish import Wish
+
+# Rows of a piece of Parquet, bytes of a piece of text.
+ROWS, BYTES = 1 << 21, 1 << 26
+# What a row may say that a fit in parts has no use for, and what would change who speaks.
+_ASIDE = ("gold", "source", "group", "text", "url", "cost")
+_UTF16 = (b"\xff\xfe", b"\xfe\xff")
+_REFUSED = (*OCCASION, "version")
+
+
+@dataclass(frozen=True)
+class Piece:
+    """Some rows of a file, by our names of its columns; `first` is the number of the first of them in the file."""
+
+    where: str
+    first: int
+    columns: dict[str, Any]
+    notes: tuple[str, ...]
+    decimal_comma: bool
+
+
+def pieces(file: File, wish: Wish, rows: int = ROWS, size: int = BYTES) -> Iterator[Piece]:
+    """The rows of a file, in order; what is wrong with it is said by its name, also that it vanished or changed."""
+    file.check()
+    try:
+        yield from _pieces(file, wish, rows, size)
+    except OSError as error:
+        raise DataError(f"{file.where}: cannot be read ({error.strerror or first_line(error)})") from None
+    file.check()
+
+
+def _pieces(file: File, wish: Wish, rows: int, size: int) -> Iterator[Piece]:
+    chosen: Mapping[str, str] | None = None
+    first = 0
+    notes: tuple[str, ...] = ()
+    for table in _parquet(file, rows) if file.format == "parquet" else _text(file, size):
+        where = file.where if first == 0 else f"{file.where} (from row {first + 1:,} on)"
+        if chosen is None:
+            chosen, notes = _chosen(table, wish)
+        frame = table.read(list(chosen.values()))
+        if table.decimal_comma:
+            frame = with_points(frame, [chosen[role] for role in ("time", "weight", *TAKEN) if role in chosen])
+        try:
+            picked, more = values(frame, chosen, where, strict=wish.columns, missing=wish.missing)
+        except DataError as error:
+            raise DataError(str(error) if file.where in str(error) else f"{where}: {error}") from None
+        picked.pop("about_rows", None)
+        yield Piece(where, first, picked, (*notes, *table.notes, *more), table.decimal_comma)
+        first, notes = first + frame.height, ()
+    if first == 0:
+        raise DataError(f"{file.where} has no rows; is it the right file?")
+
+
+def _chosen(table: Table, wish: Wish) -> tuple[dict[str, str], tuple[str, ...]]:
+    """Which column is which, as where one file is read; what a fit in parts cannot use is said."""
+    kind, _, chosen, notes = columns_of(table, wish.columns, wish.kind)
+    if kind.name != "classes" and wish.kind is None and may_be_classes(table.header):
+        some = table.read(list(chosen.values()))
+        if not fitting(kind, some, chosen):
+            kind, _, chosen, notes = columns_of(table, wish.columns, "classes")
+    other = None
+    if kind.name == "classes" and wish.kind is None:
+        other, _ = told_by_values(table.read([chosen["label"]])[chosen["label"]])
+    if kind.name != "classes" or other is not None:
+        people = (other or kind).people
+        raise DataError(
+            f"{table.where} is read as {people}, and only classes are fitted in parts; say --kind classes, or read it "
+            "into memory"
+        )
+    strange = [role for role in chosen if role in _REFUSED]
+    if strange:
+        raise DataError(
+            f"{table.where} has a column {chosen[strange[0]]!r} ({strange[0]}): answers on several occasions are not "
+            "read in parts; read them into memory, or rename it"
+        )
+    aside = [role for role in chosen if role in _ASIDE or role.startswith("predicted_share")]
+    notes += tuple(f"column {chosen[role]!r} is left aside where votes are read in parts" for role in aside)
+    return {role: column for role, column in chosen.items() if role not in aside}, notes
+
+
+def _parquet(file: File, rows: int) -> Iterator[Table]:
+    if file.remote:
+        lazy = pl.scan_parquet(file.name, glob=False)
+        schema = _tried(file, lazy.collect_schema)
+        table = Table(file.where, "parquet", schema.names(), lambda names: lazy.select(names).collect(), schema=schema)
+    else:
+        table = open_parquet(Path(file.name), file.where)
+        lazy = pl.scan_parquet(file.name, glob=False)
+    n = int(_tried(file, lambda: lazy.select(pl.len()).collect()).item())
+    for lo in range(0, n, rows):
+        part = lazy.slice(lo, rows)
+        yield Table(
+            file.where,
+            "parquet",
+            table.header,
+            lambda names, part=part: _tried(file, lambda: part.select(names).collect()),
+            schema=table.schema,
+        )
+
+
+def _tried(file: File, read: Any) -> Any:
+    try:
+        return read()
+    except FAULTS as error:
+        raise DataError(f"{file.where}: the Parquet file is damaged ({first_line(error)}); write it again") from None
+
+
+def _text(file: File, size: int) -> Iterator[Table]:
+    """Tables of some of the lines each, all under the same header."""
+    stream = _lines_of(file, size) if file.remote else chunks(Path(file.name), file.where, size)
+    quoted = file.format != "jsonl"
+    head, rest = b"", b""
+    for data in stream:
+        if not head and not rest and data.startswith(_UTF16):
+            raise DataError(f"{file.where} is UTF-16, which is not read in parts; save it as UTF-8")
+        rest += data
+        if quoted and not head:
+            head, rest = _first_line(rest)
+            if not head:
+                continue
+        cut = _whole_lines(rest, quoted)
+        if cut and len(rest) >= size:
+            yield table_of(head + rest[:cut], file.where, file.format)
+            rest = rest[cut:]
+    if rest.strip():
+        yield table_of(head + rest, file.where, file.format)
+
+
+def _lines_of(file: File, size: int) -> Iterator[bytes]:
+    try:
+        for frame in pl.scan_lines(file.name, glob=False).collect_batches(chunk_size=max(size // 32, 1)):
+            yield "".join(f"{line}\n" for line in frame.to_series()).encode()
+    except FAULTS as error:
+        raise DataError(f"{file.where} cannot be read ({first_line(error)})") from None
+
+
+def _first_line(data: bytes) -> tuple[bytes, bytes]:
+    end = _end_of_line(data, 0)
+    return (data[:end], data[end:]) if end else (b"", data)
+
+
+def _end_of_line(data: bytes, start: int) -> int:
+    """Just behind the first line whose quotation marks are closed; 0 where it is not there yet."""
+    at = start
+    while (at := data.find(b"\n", at) + 1) > 0:
+        if data.count(b'"', start, at) % 2 == 0:
+            return at
+    return 0
+
+
+def _whole_lines(data: bytes, quoted: bool) -> int:
+    """Just behind the last line that is whole; a line may end within quotation marks."""
+    at = data.rfind(b"\n") + 1
+    if not quoted or not at:
+        return at
+    marks = data.count(b'"', 0, at)
+    while at and marks % 2:
+        before = data.rfind(b"\n", 0, at - 1) + 1
+        marks -= data.count(b'"', before, at)
+        at = before
+    return at

@@ -1,0 +1,142 @@
+"""A plan: votes of many files as parts on disk, with everything that is known before a fit begins.
+
+    plan.json            the marker, written last: files, options, sizes, ledger
+    workers.parquet      all workers, sorted; classes.parquet all classes
+    per_worker.npz       labels and weight of each worker, and rows of theirs without a label
+    part-00000/ ...      the parts (out_of_core/mapped.py)
+
+The number of parts follows from the numbers of rows, workers and classes alone, and which part a task is in from its
+name alone, so that sums over parts come out the same bits on every machine. A plan is used again as long as its files
+and options are the same.
+"""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Mapping
+from dataclasses import asdict, dataclass, replace
+from functools import cached_property
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import numpy.typing as npt
+import polars as pl
+
+from ..core.errors import DataError
+from ..core.faults import first_line
+from ..core.ledger import Ledger
+from ..io.npz import FAULTS, read_npz
+from ..io.result_files import read_json
+from ..stats.hashing import fingerprint_of, sorted_blocks
+from .files import File
+from .mapped import OnDisk
+from .parts import PartFacts
+from .wish import Wish
+
+# For each part codes of its tasks, and their known classes.
+Placed = tuple[tuple[npt.NDArray[np.int64], npt.NDArray[np.int32]], ...]
+FORMAT = 1
+MARKER, PER_WORKER = "plan.json", "per_worker.npz"
+
+
+@dataclass(frozen=True, eq=False)
+class Plan:
+    """Votes in parts on disk."""
+
+    folder: Path
+    files: tuple[File, ...]
+    wish: Mapping[str, Any]
+    ledger: Ledger
+    parts: tuple[PartFacts, ...]
+    order: tuple[int, ...] | None = None
+
+    def __repr__(self) -> str:
+        return (
+            f"Plan({self.n_rows:,} annotations, {self.n_tasks:,} tasks, {len(self.workers):,} workers, "
+            f"{len(self.classes)} classes in {len(self.parts)} parts)"
+        )
+
+    @property
+    def n_rows(self) -> int:
+        """Rows in all parts."""
+        return sum(part.rows for part in self.parts)
+
+    @property
+    def n_tasks(self) -> int:
+        """Tasks of all parts, those without labels included."""
+        return sum(part.tasks for part in self.parts)
+
+    @cached_property
+    def workers(self) -> pl.Series:
+        """All workers."""
+        return pl.read_parquet(self.folder / "workers.parquet")["value"].rename("worker")
+
+    @cached_property
+    def classes(self) -> pl.Series:
+        """All classes."""
+        return pl.read_parquet(self.folder / "classes.parquet")["value"].rename("label")
+
+    @cached_property
+    def per_worker(self) -> dict[str, npt.NDArray[Any]]:
+        """labels, weight, unusable of each worker."""
+        try:
+            return read_npz(self.folder / PER_WORKER, list)
+        except FAULTS as error:
+            raise DataError(f"{self.folder / PER_WORKER} is damaged ({first_line(error)}); plan again") from None
+
+    @cached_property
+    def source(self) -> OnDisk:
+        """The parts, all tasks and workers in them."""
+        order = None if self.order is None else np.array(self.order, dtype=np.int32)
+        tasks = tuple(part.tasks for part in self.parts)
+        return OnDisk(str(self.folder), self.n_rows, tasks, len(self.workers), tuple(self.classes.to_list()), order)
+
+    @property
+    def single_label(self) -> bool:
+        """Whether no task has more than one label."""
+        return max(part.most for part in self.parts) <= 1
+
+    def fingerprint(self) -> str:
+        """A hash of the names of all tasks, the same as of those in memory."""
+        return fingerprint_of(sorted_blocks(lambda: (self.source.whole(i).tasks for i in range(len(self.parts)))))
+
+    def save(self) -> None:
+        """Write the marker: from now on the plan is whole."""
+        told = {
+            "format": FORMAT,
+            "files": [asdict(file) for file in self.files],
+            "wish": dict(self.wish),
+            "ledger": self.ledger.to_dict(),
+            "parts": [asdict(replace(part, lost=())) for part in self.parts],
+            "order": self.order,
+        }
+        new = self.folder / f".{MARKER}.new"
+        new.write_text(json.dumps(told, indent=1, ensure_ascii=False) + "\n", encoding="utf-8")
+        new.rename(self.folder / MARKER)
+
+    @staticmethod
+    def load(folder: Path) -> Plan:
+        """A plan that was made before."""
+        if not (folder / MARKER).is_file():
+            raise DataError(f"{folder} holds no whole plan: {MARKER} is missing")
+        told = read_json(folder / MARKER)
+        try:
+            if told["format"] != FORMAT:
+                raise ValueError(f"format {told['format']!r}")
+            ledger = {**told["ledger"]}
+            ledger.pop("rows_dropped")
+            return Plan(
+                folder,
+                tuple(File(**file) for file in told["files"]),
+                told["wish"],
+                Ledger(**{**ledger, "notes": tuple(ledger["notes"])}),
+                tuple(PartFacts(**{**part, "lost": ()}) for part in told["parts"]),
+                None if told["order"] is None else tuple(told["order"]),
+            )
+        except (KeyError, TypeError, ValueError, AssertionError) as error:
+            raise DataError(f"{folder / MARKER} is damaged ({first_line(error)}); plan again") from None
+
+    def stands(self, files: list[File], wish: Wish) -> bool:
+        """Whether it was made of the same files, unchanged, with the same options."""
+        return list(self.files) == files and dict(self.wish) == wish.told()

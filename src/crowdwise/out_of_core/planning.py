@@ -1,0 +1,235 @@
+"""Making a plan: read every file once, merge the vocabularies, write the parts; or find that it is there already."""
+
+from __future__ import annotations
+
+import shutil
+from collections import Counter, deque
+from collections.abc import Callable, Iterable, Iterator, Sequence
+from concurrent.futures import Future, ThreadPoolExecutor
+from contextlib import contextmanager, suppress
+from dataclasses import dataclass
+from functools import partial
+from pathlib import Path
+from typing import Any, TypeVar
+
+import numpy as np
+import numpy.typing as npt
+import polars as pl
+
+from ..core.errors import DataError, unwritable
+from ..core.faults import FAULTS
+from ..core.intake.column import HALF, questions_by_number
+from ..core.ledger import Ledger
+from ..core.vocabulary import quote, recode, sorted_vocabulary, spelt_like, union
+from ..em.kernels import n_threads
+from ..io.numerals import respell
+from ..kinds.classes.answers import ClassCoder
+from .files import File, expand
+from .grouped import check_apart, together
+from .parts import Codes, PartFacts, write_part
+from .pieces import Piece, pieces
+from .plan import MARKER, PER_WORKER, Plan
+from .shuffle import FINEST, Written, merged, write_piece
+from .wish import Wish
+
+T = TypeVar("T")
+# (done, of, of what): how far it has come; `of` is 0 where nobody knows.
+Progress = Callable[[int, int, str], None]
+# Parts are as many as make at most this many rows each, a power of two, 64 where there are rows enough.
+USUAL, MOST_ROWS, ENOUGH = 64, 1 << 22, 4096
+# Every part has a table of all workers, which is cleared and added up in each pass: from so many cells on (no cache
+# holds them) parts are fewer and larger, until a table is no larger than its part, or they are only so many.
+LARGE, FEWEST = 1 << 16, 16
+
+
+def n_parts(rows: int, cells: int = 0) -> int:
+    """How many parts so many rows are cut into, where tables have so many cells: a power of two, from the votes alone,
+    never from who works on them."""
+    if rows < ENOUGH:
+        return 1
+    n = USUAL
+    while n < FINEST and rows > n * MOST_ROWS:
+        n *= 2
+    while n > FEWEST and cells > LARGE and rows < n * cells and 2 * rows <= n * MOST_ROWS:
+        n //= 2
+    return n
+
+
+def plan(
+    votes: str | Path | Sequence[Any],
+    folder: str | Path,
+    wish: Wish = Wish(),  # noqa: B008
+    progress: Progress | None = None,
+) -> Plan:
+    """The votes in parts in this folder; made again only where files or options are not those of the plan there."""
+    folder, files = Path(folder), expand(votes, wish.format)
+    if (folder / MARKER).is_file():
+        with suppress(DataError):
+            found = Plan.load(folder)
+            if found.stands(files, wish):
+                return found
+    with _tidy(folder):
+        return _made(files, folder, wish, progress or (lambda *_: None))
+
+
+@contextmanager
+def _tidy(folder: Path) -> Iterator[None]:
+    """An empty folder for a plan; what fails leaves nothing that looks whole, and says so in one line."""
+    try:
+        if folder.exists():
+            _clear(folder)
+        (folder / "pieces").mkdir(parents=True)
+        yield
+    except (*FAULTS, DataError) as error:
+        _clear(folder)
+        if isinstance(error, DataError):
+            raise
+        raise unwritable(folder, error if isinstance(error, OSError) else OSError(str(error))) from error
+    except BaseException:
+        _clear(folder)
+        raise
+
+
+def _clear(folder: Path) -> None:
+    """Take away what a plan has written, its marker first; what else lies there stays."""
+    with suppress(FileNotFoundError):
+        (folder / MARKER).unlink()
+    for path in [folder / "pieces", *folder.glob("part-*")]:
+        shutil.rmtree(path, ignore_errors=True)
+
+
+def _made(files: list[File], folder: Path, wish: Wish, progress: Progress) -> Plan:
+    written = _shuffled(files, folder / "pieces", wish, progress)
+    codes, order, notes = _codes(written, wish)
+    if len(codes.workers) * len(codes.classes) >= 2**31:
+        raise DataError(
+            f"{len(codes.workers):,} workers × {len(codes.classes):,} classes are too many for one model; is the label "
+            "column the right one?"
+        )
+    _names(codes.workers, folder / "workers.parquet")
+    _names(codes.classes, folder / "classes.parquet")
+    facts, labels, weight = _parts(written, codes, folder, wish, progress)
+    ledger = _ledger(written, facts, wish, notes)
+    if not ledger.rows_used:
+        why = "; ".join(f"{n:,} {reason}" for reason, n in ledger.dropped.items())
+        raise DataError(f"none of the {ledger.rows_in:,} rows can be used ({why}); are these the right columns?")
+    unusable = np.zeros(len(codes.workers), dtype=np.int64)
+    for piece, where in zip(written, codes.worker_of, strict=True):
+        np.add.at(unusable, where, piece.unusable)
+    np.savez(folder / PER_WORKER, labels=labels, weight=weight, unusable=unusable)
+    if wish.grouped:
+        check_apart(folder, len(facts))
+    shutil.rmtree(folder / "pieces")
+    made = Plan(folder, tuple(files), wish.told(), ledger, tuple(facts), order)
+    made.save()
+    return made
+
+
+def _shuffled(files: list[File], folder: Path, wish: Wish, progress: Progress) -> list[Written]:
+    """Every file read once, its rows on disk by their buckets."""
+
+    def read() -> Iterator[Piece]:
+        done = 0
+        for number, file in enumerate(files):
+            every = pieces(file, wish)
+            for piece in together(every) if wish.grouped else every:
+                progress(number, len(files), f"{file.where}, {done:,} rows read")
+                yield piece
+                done += len(piece.columns["task"])
+
+    jobs = (partial(write_piece, piece, i, folder, wish.missing, wish.grouped) for i, piece in enumerate(read()))
+    return list(_in_threads(jobs))
+
+
+def _in_threads(jobs: Iterable[Callable[[], T]]) -> Iterator[T]:
+    """What the jobs give, in their order; no more of them are begun than there are threads."""
+    threads = n_threads()
+    with ThreadPoolExecutor(threads, thread_name_prefix="crowdwise-plan") as pool:
+        running: deque[Future[T]] = deque()
+        for job in jobs:
+            if len(running) >= threads:
+                yield running.popleft().result()
+            running.append(pool.submit(job))
+        while running:
+            yield running.popleft().result()
+
+
+def _codes(written: list[Written], wish: Wish) -> tuple[Codes, tuple[int, ...] | None, tuple[str, ...]]:
+    """Vocabularies of all pieces, the order of the classes, and notes on them."""
+    workers, worker_of = merged([piece.workers for piece in written], "worker")
+    labels, label_of = merged([piece.labels for piece in written], "label")
+    comma = any(piece.decimal_comma for piece in written)
+    coder = ClassCoder(
+        {"label": labels}, respell=partial(respell, decimal_comma=comma), order=wish.order, asked=wish.kind is not None
+    )
+    coder.admit(np.ones(len(labels), dtype=bool), {})
+    answers = coder.finish()
+    classes, code, order = answers.classes, answers.label, answers.order
+    if wish.classes:
+        wider = union(classes, spelt_like(sorted_vocabulary(list(wish.classes), "label"), classes))
+        if len(wider) > len(classes):
+            classes, code, order = wider, recode(code, classes, wider), None
+    label_of = [code[table] if len(code) else table for table in label_of]
+    times = np.zeros(len(classes), dtype=np.int64)
+    for piece, where in zip(written, label_of, strict=True):
+        np.add.at(times, where, piece.times)
+    common = tuple(name for name in written[0].numbers if all(name in piece.numbers for piece in written))
+    some = {name for piece in written for name in piece.numbers} - set(common)
+    notes = tuple(f"{name} is left aside: not all files have it, or can be read" for name in sorted(some))
+    notes += coder.said + questions_by_number(classes, times)
+    text = any(piece.text for piece in written)
+    found = Codes(workers, classes.rename("label"), worker_of, label_of, common, text)
+    return found, None if order is None else tuple(order.tolist()), notes + _lost(workers) + _lost(classes)
+
+
+@dataclass
+class _Sums:
+    labels: npt.NDArray[np.int64]
+    weight: npt.NDArray[np.float64]
+
+
+def _parts(
+    written: list[Written], codes: Codes, folder: Path, wish: Wish, progress: Progress
+) -> tuple[list[PartFacts], npt.NDArray[np.int64], npt.NDArray[np.float64]]:
+    """All parts, and labels and weight of each worker, added up in the order of the parts."""
+    if wish.grouped:
+        chosen = [[(i, piece, 0, FINEST)] for i, piece in enumerate(written)]
+    else:
+        n = n_parts(sum(piece.n_rows for piece in written), len(codes.workers) * len(codes.classes) ** 2)
+        step = FINEST // n
+        chosen = [[(i, p, at * step, (at + 1) * step) for i, p in enumerate(written)] for at in range(n)]
+    jobs = (partial(write_part, i, folder, some, codes, wish.duplicates) for i, some in enumerate(chosen))
+    sums = _Sums(np.zeros(len(codes.workers), dtype=np.int64), np.zeros(len(codes.workers)))
+    facts: list[PartFacts] = []
+    for found, labels, weight in _in_threads(jobs):
+        facts.append(found)
+        sums.labels += labels
+        sums.weight += weight
+        progress(len(facts), len(chosen), "parts")
+    return facts, sums.labels, sums.weight
+
+
+def _ledger(written: list[Written], facts: list[PartFacts], wish: Wish, notes: tuple[str, ...]) -> Ledger:
+    dropped: Counter[str] = Counter()
+    for each in [*(piece.dropped for piece in written), *(part.dropped for part in facts)]:
+        dropped.update(each)
+    seen = set().union(*(piece.seen for piece in written))
+    absent = [name for name in (name.strip() for name in wish.missing) if name not in seen]
+    told = tuple(f"{name!r}, which is to count as missing, occurs nowhere" for name in absent)
+    lost = [name for part in facts for name in part.lost]
+    told += _lost(pl.Series("task", lost)) if lost else ()
+    own = tuple(note for piece in written for note in piece.notes)
+    every = tuple(dict.fromkeys(own + told + notes))
+    return Ledger(sum(p.rows_in for p in written), sum(part.rows for part in facts), dropped, every)
+
+
+def _lost(names: pl.Series) -> tuple[str, ...]:
+    if names.dtype != pl.String:
+        return ()
+    hit = names.filter(names.str.contains(HALF, literal=True))
+    said = f"{len(hit):,} values of {names.name} hold {HALF} for a character that is lost: {quote(hit)}"
+    return (said,) if len(hit) else ()
+
+
+def _names(names: pl.Series, path: Path) -> None:
+    pl.DataFrame({"value": names}).write_parquet(path)

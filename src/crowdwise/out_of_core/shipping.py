@@ -1,0 +1,134 @@
+"""Which labels can ship, and how many, of tasks in parts: what evaluation/statement.py finds of arrays in memory.
+
+Columns are read part by part, as often as a question needs; what is kept does not grow with the number of tasks.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import dataclass
+from functools import cached_property, partial
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+import numpy.typing as npt
+
+from ..evaluation.guarantee import sequential as walks
+from ..stats.gold_calibration import GoldCalibration, shippable
+from .ranked import BLOCK, UNITS, Ranked, units
+
+if TYPE_CHECKING:
+    from .found import FoundInParts
+
+F8 = npt.NDArray[np.float64]
+Mask = npt.NDArray[np.bool_]
+Columns = dict[str, npt.NDArray[Any]]
+# The confidence of a label that is certain.
+SURE = 1 - 1e-9
+
+
+@dataclass(frozen=True)
+class Choice:
+    """Labels that can ship: those whose truth is known, and open ones that have `least` units or more in `column`."""
+
+    column: str = "confidence"
+    least: int = UNITS + 1
+
+    @property
+    def columns(self) -> tuple[str, ...]:
+        """The columns that `of` reads."""
+        more = ("blind_same", "blind_hit") if self.column.startswith("blind_") else ()
+        return (*dict.fromkeys(["n_labels", "gold", "confidence", self.column]), *more)
+
+    def of(self, part: Columns) -> Mask:
+        """Which labels of a part ship. Where the fit without gold was judged, a label that gold has changed stays."""
+        open_tasks = (part["n_labels"] > 0) & ~part["gold"]
+        chosen = open_tasks & (units(part[self.column]) >= self.least)
+        known = part["gold"] & (part["confidence"] >= SURE)
+        if "blind_same" in part:
+            same = part["blind_same"] > 0
+            chosen, known = chosen & same, known | (same & (part["blind_hit"] > 0))
+        return np.asarray(chosen | known)
+
+
+# Only labels whose truth the fit was given.
+GIVEN = Choice()
+
+
+@dataclass(frozen=True)
+class Shipping:
+    """Chooses the labels of a result in parts that can ship."""
+
+    result: FoundInParts
+
+    def count(self, choice: Choice) -> int:
+        """How many labels ship."""
+        return sum(int(choice.of(part).sum()) for part in self.result.columns(*choice.columns))
+
+    def by_own_confidence(self, error: float, lowest: float) -> Choice:
+        """By the result's own confidence, none below `lowest`: the surest with a mean error of at most `error`."""
+        least = _lowest_unit(Ranked(partial(self._values, "confidence")), error, lowest)
+        return GIVEN if least is None else Choice("confidence", least)
+
+    def by_estimate(self, learnt: GoldCalibration, error: float) -> Choice:
+        """By the estimate of `shippable`, on the fit without gold."""
+        ranked = Ranked(partial(self._values, "blind_confidence"))
+        some = np.flatnonzero(ranked.count)
+        times = ranked.count[some]
+        checked = self._checked["blind_confidence"], self._checked["blind_right"]
+        count = shippable(ranked.total[some] / times, *checked, learnt, error, times=times)
+        if not count:
+            return Choice("blind_confidence")
+        ends = np.array([ranked.n - count, max(ranked.n - count - 1, 0)])
+        last, following = units(ranked.at(ends))
+        # Tasks as sure as the last one go with it or stay out together.
+        whole = count >= ranked.n or following < last
+        return Choice("blind_confidence", int(last) if whole else int(last) + 1)
+
+    def by_promise(self, error: float, risk: float) -> Choice | None:
+        """By the promise of `accept`, in its order; None where it accepts nothing."""
+        threshold, size = walks.ladder_of(Ranked(partial(self._values, "blind_order", with_checked=True)))
+        m, e = walks.on_rungs(threshold, self._checked["blind_order"], self._checked["blind_hit"] == 0)
+        last = walks.walk(size, m, e, error, risk).last
+        if last < 0:
+            return None
+        return Choice("blind_order", int(units(threshold[last : last + 1])[0]))
+
+    @property
+    def n_checked(self) -> int:
+        """Tasks whose truth judged the fit without gold."""
+        return len(self._checked["blind_hit"])
+
+    @cached_property
+    def _checked(self) -> Columns:
+        names = ("blind_confidence", "blind_order", "blind_right", "blind_hit")
+        parts = [(part, ~np.isnan(part["blind_right"])) for part in self.result.columns(*names)]
+        return {name: np.concatenate([part[name][checked] for part, checked in parts]) for name in names}
+
+    def _values(self, name: str, with_checked: bool = False) -> Iterator[F8]:
+        """A number of each open task; where it is asked for, of checked ones too."""
+        more = ("blind_right",) if with_checked else ()
+        for part in self.result.columns("n_labels", "gold", name, *more):
+            chosen = (part["n_labels"] > 0) & ~part["gold"]
+            yield part[name][chosen | ~np.isnan(part["blind_right"]) if with_checked else chosen]
+
+
+def _lowest_unit(ranked: Ranked, error: float, lowest: float) -> int | None:
+    """The lowest number, in units, down to which the mean of 1 - number is at most `error`; none below `lowest`."""
+    count, doubt = ranked.count[::-1], (ranked.count - ranked.total)[::-1]
+    n, wrong = np.cumsum(count), np.cumsum(doubt)
+    # The mean only rises from the surest on, so it crosses `error` in one block.
+    kept = int(((wrong <= error * n) & (n > 0)).sum() + (n == 0).sum())
+    least = units(np.array([lowest - 1e-12]))[0]
+    block = len(count) - 1 - kept  # where it is crossed; -1: nowhere
+    found = (block + 1) * BLOCK if kept and n[kept - 1] else None
+    if block >= 0:
+        inside = ranked.within(np.array([block]))[0][::-1]
+        number = (block * BLOCK + np.arange(BLOCK))[::-1]
+        before = (n[kept - 1], wrong[kept - 1]) if kept else (0, 0.0)
+        total = before[0] + np.cumsum(inside)
+        mean = (before[1] + np.cumsum(inside * (1 - number / UNITS))) / np.maximum(total, 1)
+        within = np.flatnonzero((mean <= error) & (inside > 0))
+        if len(within):
+            found = int(number[within[-1]])
+    return None if found is None else max(found, int(least))

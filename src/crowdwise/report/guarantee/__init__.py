@@ -1,1 +1,0 @@
-"""Sections about promises: figures with intervals, accepted tasks, fairness."""

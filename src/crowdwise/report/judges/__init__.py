@@ -1,1 +1,0 @@
-"""The sections about judges on the page of classes."""

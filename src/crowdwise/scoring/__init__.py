@@ -1,1 +1,0 @@
-"""How good it is: evaluation, comparison, calibration, and which tasks are doubtful."""

@@ -1,1 +1,0 @@
-"""Methods side by side for any kind of answers that has a distance."""

@@ -1,1 +1,0 @@
-"""Scores of boxes, and what to say of them."""

@@ -1,1 +1,0 @@
-"""Comparisons: how good they are."""

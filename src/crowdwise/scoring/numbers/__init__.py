@@ -1,1 +1,0 @@
-"""Numbers: how good they are."""

@@ -1,1 +1,0 @@
-"""Classes with an order: how far they are off."""

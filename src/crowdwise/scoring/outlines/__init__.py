@@ -1,1 +1,0 @@
-"""Scores of outlines, and what to say of them."""

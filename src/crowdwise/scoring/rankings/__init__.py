@@ -1,1 +1,0 @@
-"""Rankings: how good they are."""

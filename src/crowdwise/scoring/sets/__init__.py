@@ -1,1 +1,0 @@
-"""Label sets: how good they are."""

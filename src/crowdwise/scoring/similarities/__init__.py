@@ -1,1 +1,0 @@
-"""Scores of clusters, and what to say of them."""

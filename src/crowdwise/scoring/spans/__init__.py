@@ -1,1 +1,0 @@
-"""Spans: how good they are, and how they are shown."""

@@ -1,1 +1,0 @@
-"""Texts: how good they are, and how they are shown."""

@@ -1,1 +1,0 @@
-"""Planted crowds that draw outlines."""

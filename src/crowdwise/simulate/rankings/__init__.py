@@ -1,1 +1,0 @@
-"""Planted crowds of rankings."""

@@ -1,1 +1,0 @@
-"""Planted crowds that say same or different."""

@@ -1,0 +1,1 @@
+"""Statistics that two or more kinds of answers use."""

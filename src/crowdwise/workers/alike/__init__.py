@@ -1,1 +1,0 @@
-"""The workers of any kind of answers that has a distance."""

@@ -1,1 +1,0 @@
-"""Workers who compared items."""

@@ -1,1 +1,0 @@
-"""Who copies, colludes or follows: what independent workers would not say."""

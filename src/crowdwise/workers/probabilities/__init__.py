@@ -1,1 +1,0 @@
-"""Answers that are probabilities of a yes."""

@@ -1,1 +1,0 @@
-"""Workers who ranked items."""

@@ -1,1 +1,0 @@
-"""The workers who answer with label sets."""

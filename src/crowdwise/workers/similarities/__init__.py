@@ -1,1 +1,0 @@
-"""Workers who say same or different."""
