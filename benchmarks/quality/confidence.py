@@ -2,10 +2,10 @@
 
     python -m benchmarks.quality.confidence [--write]
 
-Learns the committee's table of confidence (crowdwise/kinds/classes/methods/ensemble/confidence.py) on all families of sets but one
-and scores it on the one left out, for every family; prints and writes docs/benchmarks/committee.md. With --write the
-table learnt on all sets goes into the package, with the spread of the misses on sets left out. The tables without one
-family are kept: benchmarks/quality/default.py scores the default with them.
+Learns the committee's table of confidence (crowdwise/kinds/classes/methods/ensemble/confidence.py) on all families of
+sets but one and scores it on the one left out, for every family; prints and writes docs/benchmarks/committee.md. With
+--write the table learnt on all sets goes into the package, with the spread of the misses on sets left out. The tables
+without one family are kept: benchmarks/quality/default.py scores the default with them.
 """
 
 from __future__ import annotations

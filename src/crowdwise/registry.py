@@ -12,8 +12,8 @@ if TYPE_CHECKING:
     METHODS: dict[str, Card]
 
 __all__ = [
-    "CARDS", "DEFAULT", "LEARNERS", "METHODS", "Card", "card", "default_for", "default_method", "get", "learner", "method",
-    "names", "register",
+    "CARDS", "DEFAULT", "LEARNERS", "METHODS", "Card", "card", "default_for", "default_method", "get", "learner",
+    "method", "names", "register",
 ]  # fmt: skip
 
 

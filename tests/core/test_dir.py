@@ -6,10 +6,11 @@ import ast
 from importlib import import_module
 
 import pytest
-from benchmarks.house import modules, name_of
 
 import crowdwise as cw
 from crowdwise import simulate
+
+from ..architecture.packages import modules, name_of
 
 SCENARIOS = {
     "one_coin": ("posterior", "labels", "skill", "confusion", "confidence", "class_prior", "counts", "classes"),

@@ -24,13 +24,13 @@ from crowdwise.kinds.classes.learn.methods.confusion import (  # noqa: E402  # n
     UnionNet,
     log_normaliser,
 )
-from crowdwise.kinds.classes.learn.methods.geometry import (
+from crowdwise.kinds.classes.learn.methods.geometry import (  # noqa: E402
     COINNet,
     GeoCrowdNetF,
     GeoCrowdNetW,
     log_volume,
 )
-from crowdwise.kinds.classes.learn.methods.simple import (
+from crowdwise.kinds.classes.learn.methods.simple import (  # noqa: E402
     SoftBootstrap,
     Vanilla,
 )

@@ -13,11 +13,11 @@ from torch import nn  # noqa: E402
 import crowdwise as cw  # noqa: E402
 from crowdwise.core.errors import ParameterError  # noqa: E402
 from crowdwise.kinds.classes.learn.methods import max_mig  # noqa: E402
-from crowdwise.kinds.classes.learn.methods.confusion import (
+from crowdwise.kinds.classes.learn.methods.confusion import (  # noqa: E402
     CCEM,
     LogTrace,
 )
-from crowdwise.kinds.classes.learn.methods.deep_em import (
+from crowdwise.kinds.classes.learn.methods.deep_em import (  # noqa: E402
     MBEM,
     AggNet,
     BayesDGC,

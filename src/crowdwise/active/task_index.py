@@ -273,8 +273,8 @@ class Board:
         if self.rule < 0 and worker < 0:
             score = self.priority(tasks)
             return np.flatnonzero(score >= score.max())
-        chains, out = self.model.chains, np.empty(len(tasks), np.int64)
-        n = board_kernels.weigh(tasks, worker, self.rule, self.believed, self.busy, chains.n, chains.counts, chains.totals,
+        chains, out = self.model.chains, np.empty(len(tasks), np.int64) n = board_kernels.weigh(tasks, worker,
+        self.rule, self.believed, self.busy, chains.n, chains.counts, chains.totals,
                           chains.prior, chains.prior_totals, out)  # fmt: skip
         return out[:n]
 

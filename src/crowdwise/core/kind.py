@@ -1,7 +1,7 @@
 """A kind of answer: its columns, its default method, and the hooks through which other packages work on it.
 
-A kind is one folder of `kinds/`. Its `kind.py` holds a `Kind` and a subclass of `KindHooks`; the registry names the module.
-Packages from outside register theirs by an entry point of the group `crowdwise.kinds`, or by `register`.
+A kind is one folder of `kinds/`. Its `kind.py` holds a `Kind` and a subclass of `KindHooks`; the registry names the
+module. Packages from outside register theirs by an entry point of the group `crowdwise.kinds`, or by `register`.
 """
 
 from __future__ import annotations
@@ -45,8 +45,8 @@ F8 = npt.NDArray[np.float64]
 class KindHooks:
     """What the other packages do for a kind of answer, one method per service.
 
-    A method that a kind does not override refuses in one line. Overrides import what they need inside the method, so that
-    importing a kind stays cheap.
+    A method that a kind does not override refuses in one line. Overrides import what they need inside the method, so
+    that importing a kind stays cheap.
     """
 
     display_name: ClassVar[str] = "these answers"
@@ -164,7 +164,7 @@ class KindHooks:
 
     def default_method(self, votes: Votes[Any], gold: Any) -> str:  # noqa: ARG002
         """The default method for these votes."""
-        raise self._missing("default_method")
+        return votes.kind.default
 
     def verdicts(self, result: Result) -> Verdicts:  # noqa: ARG002
         """The result as verdicts for estimates and guarantees."""
@@ -207,14 +207,14 @@ class KindHooks:
 class Kind:
     """A kind of answer.
 
-    `columns` maps each column of an answer to the names that it has in files, best first; `more_roles` are further columns it
-    may have (`value_*`). `coder(columns, **options)` reads them into answers, `dtypes` are the types of the stored columns
-    (names, unless stated). `told_by(header)` returns which columns of a file hold an answer where nobody said so, or None;
-    `fits(column)` whether the values of a column can be such answers, `fits_table(columns)` the same for several columns;
-    `claims(answers)` why distinct answers can hardly be of another kind ("" where they can). `may_lack` are roles (task,
-    worker) that a file of this kind need not have; `complete(columns)` then fills them in and returns notes, a table about
-    the tasks, and whether one worker may answer a task again. With `from_labels`, a column of labels that it `claims` is read
-    as this kind, with a note.
+    `columns` maps each column of an answer to the names that it has in files, best first; `more_roles` are further
+    columns it may have (`value_*`). `coder(columns, **options)` reads them into answers, `dtypes` are the types of the
+    stored columns (names, unless stated). `told_by(header)` returns which columns of a file hold an answer where nobody
+    said so, or None; `fits(column)` whether the values of a column can be such answers, `fits_table(columns)` the same
+    for several columns; `claims(answers)` why distinct answers can hardly be of another kind ("" where they can).
+    `may_lack` are roles (task, worker) that a file of this kind need not have; `complete(columns)` then fills them in
+    and returns notes, a table about the tasks, and whether one worker may answer a task again. With `from_labels`, a
+    column of labels that it `claims` is read as this kind, with a note.
     """
 
     name: str

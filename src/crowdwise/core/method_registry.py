@@ -1,4 +1,4 @@
-"""The registry: names, where their classes live, and what they need and can, from the tables of the kinds (kinds/*/cards.py).
+"""The registry of methods: names, where their classes live, what they need and can; from kinds/*/cards.py.
 
 The command line, the docs, the common tests and the benchmarks all read it. A method is tested by being registered,
 and a law is skipped only by a capability that its card does not declare. Nothing heavy is imported to read it.
@@ -14,7 +14,6 @@ from typing import Any
 from . import registry as kinds
 from .card import Card
 from .errors import ParameterError
-from .kind import KindHooks
 
 DEFAULT = "adaptive"
 # The folders of kinds/ that have a table of methods, in the order of `crowdwise methods`.
@@ -80,15 +79,11 @@ def default_for(kind: str) -> str:
 def default_method(votes: Any, gold: Any = None) -> str:
     """The method for these votes and gold answers where none is named: in Python, on the command line, on the server.
 
-    It is that of their kind, or what the kind's door `default` says of them: class labels in an order, or of judges
+    It is that of their kind, or what the kind's hook `default_method` chooses: class labels in an order, or of judges
     that are all models, have others.
     """
-    kind = votes.kind
-    return (
-        str(kind.hooks.default_method(votes, gold))
-        if kind.hooks.supports(KindHooks.default_method)
-        else default_for(kind.name)
-    )
+    chosen: str = votes.kind.hooks.default_method(votes, gold)
+    return chosen
 
 
 def register(own: Card) -> Card:

@@ -130,8 +130,7 @@ class Result(Course):
     @cached_property
     def model(self) -> Model[Any] | None:
         """What the fit has learnt, ready to judge other votes; None where the method keeps nothing that could."""
-        made = self.kind.hooks.model(self)
-        return made
+        return self.kind.hooks.model(self)
 
     # ---------------------------------------------------------------- tables
     def to_table(self) -> pl.DataFrame:

@@ -241,7 +241,7 @@ class TypeModel(ConfusionModel):
 class OrdinalTypes(InRounds):
     """Ordinal types: every worker has a bias and a scale on the ladder of the classes, or does not look at the task.
 
-        P(y <= l | z = k) = sigmoid((threshold[l] - k - bias[w]) / scale[w]),   (bias, scale) on a grid, thresholds shared
+        P(y <= l | z = k) = sigmoid((threshold[l] - k - bias[w]) / scale[w]), (bias, scale) on a grid, thresholds shared
 
     Beliefs over the types of each worker (13 × 9 pairs, those who always name one class, one who draws from the
     crowd's answers) and over the classes, by variational EM. The graded-response model of Samejima (1969),

@@ -241,7 +241,7 @@ class SetModel:
 
 # ----------------------------------------------------------------
 # What is common to a crowd that answers with sets: classes that are easy to miss, workers who miss much.
-#     hits[w, k] ~ Beta(strength[k] · m),   logit m = logit(pooled hits of class k) + shift[w],   shift[w] ~ N(0, spread²)
+#     hits[w, k] ~ Beta(strength[k] · m), logit m = logit(pooled hits of class k) + shift[w], shift[w] ~ N(0, spread²)
 #
 # and the same for alarms, with a shift of its own. Shifts are modes by Newton's method, the spread is learnt by EM
 # over the shifts, the strength of each class has the highest evidence on a grid.

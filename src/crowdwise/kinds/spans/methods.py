@@ -41,7 +41,7 @@ class BSC(SpanAggregator):
     """BSC-seq: a hidden chain of labels, and workers whose label depends on the true one and on their own label before
     it.
 
-        z_i | z_{i-1} ~ move[z_{i-1}],  y_wi | z_i = k, y_w(i-1) = p ~ Cat(A[w, p, ., k]),  all rows with Dirichlet priors
+        z_i | z_{i-1} ~ move[z_{i-1}], y_wi | z_i = k, y_w(i-1) = p ~ Cat(A[w, p, ., k]), all rows with Dirichlet priors
 
     Simpson & Gurevych (2019), A Bayesian approach for sequence tagging with crowds, EMNLP, doi:10.18653/v1/D19-1101;
     by variational Bayes. What cannot be (a span that goes on without having begun) has no mass, so it is never
@@ -196,7 +196,8 @@ def state_shares(work: Work, weight: F8) -> F8:
 class SpanMajority(SpanAggregator):
     """Majority of spans: a place of the text is marked where more than half of the workers mark it.
 
-        share[u] = (workers who mark u) / (workers who answered);  marked where share[u] > cut, with the most frequent tag
+        share[u] = (workers who mark u) / (workers who answered);  marked where share[u] > cut, with the most frequent
+        tag
 
     The text is cut at the ends of all spans, so nothing is rounded. Neighbours of one tag form one span, cut where
     more than half of those who mark the place begin a span there. Fails where half the crowd or more is careless.
@@ -257,7 +258,7 @@ class SpanVote(SpanAggregator):
 class TokenDawidSkene(SpanAggregator):
     """Token-wise Dawid-Skene: every piece of the text is a task of its own, tags and "outside" are its classes.
 
-        z_u ~ Cat(prior),   y_wu | z_u = k ~ Cat(confusion[w, k]),   confusion[w] shrunk toward the crowd's (`hierarchical`)
+        z_u ~ Cat(prior), y_wu | z_u = k ~ Cat(confusion[w, k]), confusion[w] shrunk toward the crowd's (`hierarchical`)
 
     Neighbours are forgotten: nothing says that a span goes on. Nguyen et al. (2017), ACL, doi:10.18653/v1/P17-1028,
     have it as a baseline; Dawid & Skene (1979), doi:10.2307/2346806. With long passages cut at words it grows too

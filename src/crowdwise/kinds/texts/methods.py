@@ -46,9 +46,9 @@ class Medoid(TextAggregator):
 class Rover(TextAggregator):
     """ROVER: answers aligned word by word, and a vote on every place.
 
-        The answer nearest to the others comes first; each further one is aligned with the network of those before it at the
-        least cost (a word costs the share of those who did not say it there). On each place the word, or silence, with most
-        votes wins; its share is its confidence.
+        The answer nearest to the others comes first; each further one is aligned with the network of those before it at
+        the least cost (a word costs the share of those who did not say it there). On each place the word, or silence,
+        with most votes wins; its share is its confidence.
 
     Fiscus (1997), A post-processing system to yield reduced word error rates: recognizer output voting error
     reduction, doi:10.1109/ASRU.1997.659110. For transcripts, where answers differ in a few words. Fails on

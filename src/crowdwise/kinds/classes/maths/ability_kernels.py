@@ -1,4 +1,4 @@
-"""The ability × easiness pass in numba: one loop over task-sorted rows (see kinds/classes/maths/ability.py for the maths)."""
+"""The ability × easiness pass in numba: one loop over task-sorted rows (the maths: ability.py)."""
 
 from __future__ import annotations
 

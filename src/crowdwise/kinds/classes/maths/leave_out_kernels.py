@@ -1,4 +1,4 @@
-"""Predicting labels from the other labels of their tasks, in numba; kinds/classes/maths/leave_out.py says what is computed."""
+"""Predicting labels from the other labels of their tasks, in numba (what is computed: leave_out.py)."""
 
 from __future__ import annotations
 

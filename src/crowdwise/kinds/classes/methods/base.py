@@ -151,7 +151,7 @@ def _skill(
 
 @dataclass(frozen=True, kw_only=True)
 class SpreadAggregator(Aggregator):
-    """A method that goes over its votes in parts: they need not be in memory together (`kinds/classes/methods/parts.py`)."""
+    """A method that passes over its votes in parts, which need not be in memory together (`parts.py`)."""
 
     def solve(self, annotations: Annotations, gold: Gold | None, run: Run) -> Solution:
         """What was learnt of all parts, and the tasks judged by it."""

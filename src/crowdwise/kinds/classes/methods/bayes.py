@@ -268,7 +268,8 @@ LEAST_SWEEPS = 50
 class Gibbs(Aggregator):
     """Gibbs: the posterior of Bayesian Dawid-Skene by sampling, matrices and class prior integrated out.
 
-        p(z_i = k | the rest) ∝ (prior_class + n_k) Π_w (prior[k, y_iw] + C[w, k, y_iw]) / (Σ_l prior[k, l] + C[w, k, l])
+        p(z_i = k | the rest) ∝ (prior_class + n_k) Π_w (prior[k, y_iw] + C[w, k, y_iw]) / (Σ_l prior[k, l] + C[w, k,
+        l])
 
     with n and C counted without task i. Kim & Ghahramani (2012), AISTATS, proceedings.mlr.press/v22/kim12.html
     (their sampler, collapsed). Each task's posterior is the mean of its conditionals, which varies less than its

@@ -411,7 +411,7 @@ def flagged(both: Overlap, theta: F8, level: float, excess: float) -> npt.NDArra
 class GroupAware(SpreadAggregator):
     """Group-aware Dawid-Skene: workers who copy each other count as one voice, however many they are.
 
-        z_i ~ Cat(class_prior),  g_ij | z_i = k ~ Cat(between[j, k]),  y_iw | g_ij = c ~ Cat(within[w, c]),  w in group j
+        z_i ~ Cat(class_prior), g_ij | z_i = k ~ Cat(between[j, k]), y_iw | g_ij = c ~ Cat(within[w, c]), w in group j
 
     Each group has one hidden answer g per task, which may be wrong, and its members report it with noise; groups of
     one have g = z, so without groups this is `dawid_skene`. Exact EM on the tree. After Jaffe, Fetaya, Nadler, Jiang

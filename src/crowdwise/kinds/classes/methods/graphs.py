@@ -33,7 +33,8 @@ _LEAST = 1e-300
 class GraphField(Aggregator):
     """Graph field: tasks that are linked tend to have one class.
 
-        P(z) ∝ Π_i class_prior[z_i] · exp(strength · Σ_links weight · 1[z_i = z_j]),   y_iw | z_i = k ~ Cat(confusion[w, k])
+        P(z) ∝ Π_i class_prior[z_i] · exp(strength · Σ_links weight · 1[z_i = z_j]),   y_iw | z_i = k ~ Cat(confusion[w,
+        k])
 
     `hierarchical` whose E-step is a mean field on the graph: a task is judged by its labels and by what is believed
     of its neighbours, in turn with the workers' matrices, which then learn from better labels. In the spirit of

@@ -540,7 +540,8 @@ LETTERS = "lmo"
 class Tensor(MomentAggregator):
     """Tensor: confusion matrices that explain pairs and triples of workers (coupled non-negative tensors, KL).
 
-        maximise  sum_triples sum count[l, l', l''] log sum_k d_k A_m[k, l] A_m'[k, l'] A_m''[k, l'']  +  the same for pairs
+        maximise  sum_triples sum count[l, l', l''] log sum_k d_k A_m[k, l] A_m'[k, l'] A_m''[k, l'']  +  the same for
+        pairs
 
     Triples identify the matrices, up to the order of classes, where pairs alone do not: three workers of full rank
     suffice. Traganitis, Pagès-Zamora & Giannakis (2018), Blind multiclass ensemble classification, IEEE TSP 66(18),

@@ -5,13 +5,12 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass
 from itertools import pairwise
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 import polars as pl
 from markupsafe import Markup
 
-from ....active.plan import Plan
 from ....core.result import Result
 from ....evaluation.statement import Trust
 from ....report import svg
@@ -22,6 +21,9 @@ from ..annotations import Annotations
 from ..scoring.needs import SAFE
 from ..scoring.shown import err_together
 from .tasks import Calibration
+
+if TYPE_CHECKING:
+    from ....active.plan import Plan
 
 # The lower ends of the bands of confidence, the surest first.
 _BANDS = (0.99, SAFE, 0.7, 0.0)

@@ -36,12 +36,12 @@ def calibrate(result: Result, annotations: Annotations, gold: Any = None, *, pri
     """The same result with calibrated confidence; its labels stay as they were.
 
     With `gold` (a mapping or table task, label; it may be the gold that the fit was given), the method is fitted once
-    without it, and its confidence is corrected by which gold tasks it labels right (kinds/classes/methods/calibrated.py);
-    `extra["gold_check"]` holds what was learnt. Without `gold`, the method is fitted again on annotations of which a
-    part is held out, and the posterior gets the temperature that makes the held-out labels most probable; it is never
-    below 1, and `extra["temperature"]` holds it. `prior` is the one that the fit was given. Workers and confusions stay
-    as they are. Tasks with gold count as given to the fit. Of other kinds whose answers are right or wrong (sets,
-    spans, boxes, ...) the result must have been fitted with this gold.
+    without it, and its confidence is corrected by which gold tasks it labels right
+    (kinds/classes/methods/calibrated.py); `extra["gold_check"]` holds what was learnt. Without `gold`, the method is
+    fitted again on annotations of which a part is held out, and the posterior gets the temperature that makes the
+    held-out labels most probable; it is never below 1, and `extra["temperature"]` holds it. `prior` is the one that the
+    fit was given. Workers and confusions stay as they are. Tasks with gold count as given to the fit. Of other kinds
+    whose answers are right or wrong (sets, spans, boxes, ...) the result must have been fitted with this gold.
 
     >>> import crowdwise as cw
     >>> votes = cw.Annotations.from_arrays([1, 1, 2, 2], ["a", "b", "a", "b"], ["x", "x", "y", "y"])

@@ -427,7 +427,7 @@ def plain_gaussian_describe(rows: Rows, gold: F8 | None, own: Habits, trace: F8,
 
 # ----------------------------------------------------------------
 # Gaussian workers with heavy tails: Student-t noise as a scale mixture, one scale per answer.
-#     answer = y + b_m + noise,   noise | u ~ N(0, 1 / (u q_m)),   u ~ Gamma(df / 2, df / 2),   the rest as in gaussian.py
+#     answer = y + b_m + noise, noise | u ~ N(0, 1 / (u q_m)), u ~ Gamma(df / 2, df / 2), the rest as in gaussian.py
 #
 # Variational EM; u is integrated out in the trace, which never falls. Lange, Little & Taylor (1989),
 # doi:10.1080/01621459.1989.10478852.

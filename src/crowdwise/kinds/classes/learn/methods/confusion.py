@@ -429,7 +429,7 @@ class SingleConfusion(CrowdMethod):
 
 # ----------------------------------------------------------------
 # Trace: coupled cross-entropy, with the confusions pulled off the identity so that the net must explain the labels.
-#     minimise  mean_i sum_w -log sum_k f_k(x_i) confusion[w, k, y_iw]  +  strength · mean_w tr(confusion[w])      (eq. 4)
+#     minimise mean_i sum_w -log sum_k f_k(x_i) confusion[w, k, y_iw] + strength · mean_w tr(confusion[w]) (eq. 4)
 #
 # Right where the crowd's mean confusion is diagonally dominant by column: label l comes more often from truth l than
 # from any other truth. Then, of all pairs that explain the labels, the true one has the least trace (lemma 1). A

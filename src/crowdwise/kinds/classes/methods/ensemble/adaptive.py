@@ -12,7 +12,8 @@ is low only the robust average is safe. Few tasks say little about b, so its lik
 was chosen with real crowds in view.
 
 **Copies.** Workers who repeat each other's labels are found by their excess agreement on doubtful labels
-(kinds/classes/maths/copying.py). The votes of such a group on one task together weigh as much as one vote, in every method.
+(kinds/classes/maths/copying.py). The votes of such a group on one task together weigh as much as one vote, in every
+method.
 
 **Doubt.** d = DOUBT / K^1.5, at least the committee's: what workers agree on may still not be the truth, the more so
 the fewer classes there are.

@@ -1,8 +1,8 @@
 """How well methods predict labels that were kept from them, where votes are in parts.
 
-The folds are those of `kinds/classes/methods/held_out.py`, dealt out in each part for itself: a task's labels are all in one part, so
-a fold takes as few labels as can be from any task here too. Which fold is held out follows from the parts alone, never
-from who works on them.
+The folds are those of `kinds/classes/methods/held_out.py`, dealt out in each part for itself: a task's labels are all
+in one part, so a fold takes as few labels as can be from any task here too. Which fold is held out follows from the
+parts alone, never from who works on them.
 """
 
 from __future__ import annotations

@@ -1,43 +1,33 @@
-"""python -m benchmarks.house: the rooms of the house, who imports whom, how large they are; docs/images/rooms.svg.
+"""python -m tests.architecture.packages: the packages, who imports whom, how large they are; docs/images/packages.svg.
 
-The test of the layers reads the same tables: what is drawn is what is held.
+The test of the import order reads the same tables: what is drawn is what is enforced.
 """
 
 from __future__ import annotations
 
 import ast
 import statistics
+from pathlib import Path
 
-from . import DOCS, ROOT
-
+ROOT = Path(__file__).resolve().parents[2]
 SRC = ROOT / "src" / "crowdwise"
-# Each room may import from the rooms of the lines above it, from rooms beside it that are named, and from itself.
+# A package may import from the packages of earlier lines, from those beside it, and from itself.
 LAYERS = (
-    ("maths",),
     ("core",),
+    ("em", "stats"),
+    ("evaluation", "workers", "report", "simulate", "learn", "io"),
     ("kinds",),
-    ("engine",),
-    ("aggregate",),
-    ("io",),
-    ("client",),
-    ("scale",),
-    ("scoring",),
-    ("workers",),
-    ("judges",),
-    ("guarantee",),
-    ("fair",),
-    ("audit", "simulate", "datasets"),
-    ("active",),
-    ("learn",),
-    ("plots", "report", "compat", "sklearn"),
-    ("server",),
+    ("judges", "active", "out_of_core", "plots", "datasets"),
+    ("client", "server", "compat", "sklearn"),
     ("cli",),
 )
-RANK = {room: level for level, rooms in enumerate(LAYERS) for room in rooms}
-# Errors know nothing, and everybody raises them.
-EVERYBODYS = "crowdwise.core.errors"
-# Faces that only hand on what lives elsewhere, and the package itself.
-FACES = ("__init__", "__main__", "errors", "registry", "tasks")
+RANK = {package: level for level, packages in enumerate(LAYERS) for package in packages}
+# Modules that only hand on names that live elsewhere.
+FACADES = ("__init__", "__main__", "errors", "registry", "tasks")
+# Packages whose __init__ looks up public names of the kinds when they are first asked for.
+LAZY = ("crowdwise.learn", "crowdwise.simulate", "crowdwise.workers")
+# Hooks import inside their methods whatever serves the kind.
+HOOKS = ("crowdwise.core.kind", "crowdwise.kinds.hooks", "crowdwise.kinds.classes.annotations")
 
 
 def modules():
@@ -74,7 +64,7 @@ def imports(path):
                 yield name, node.lineno, id(node) in for_types
 
 
-def room(module):
+def package(module):
     parts = module.split(".")
     return parts[1] if len(parts) > 1 else "__init__"
 
@@ -92,21 +82,21 @@ def graph():
 
 
 def sizes():
-    """room -> (number of modules, lines)."""
+    """package -> (number of modules, lines)."""
     out = {}
     for path in modules():
-        mine = room(name_of(path))
+        mine = package(name_of(path))
         n, lines = out.get(mine, (0, 0))
         out[mine] = n + 1, lines + len(path.read_text(encoding="utf-8").splitlines())
     return out
 
 
 def between():
-    """(room, room that it imports) -> number of imports."""
+    """(package, package that it imports) -> number of imports."""
     out = {}
     for name, others in graph().items():
         for other in others:
-            pair = room(name), room(other)
+            pair = package(name), package(other)
             if pair[0] != pair[1] and set(pair) <= set(RANK):
                 out[pair] = out.get(pair, 0) + 1
     return out
@@ -114,18 +104,18 @@ def between():
 
 def drawing():
     """An SVG: a row for each layer, the lowest at the bottom; a line for two rooms, thicker for more imports."""
-    width, height, wide, high, top = 900, 62, 150, 40, 20
+    width, height, wide, high, top = 980, 90, 140, 40, 30
     total, big = sizes(), max(between().values())
     place = {}
-    for level, rooms in enumerate(LAYERS):
-        for i, name in enumerate(rooms):
-            x = width / 2 + (i - (len(rooms) - 1) / 2) * (wide + 30)
+    for level, packages in enumerate(LAYERS):
+        for i, name in enumerate(packages):
+            x = width / 2 + (i - (len(packages) - 1) / 2) * (wide + 20)
             place[name] = x, top + (len(LAYERS) - 1 - level) * height + high / 2
     tall = top + len(LAYERS) * height
     parts = [
         f'<svg xmlns="http://www.w3.org/2000/svg" viewBox="0 0 {width} {tall}" font-family="sans-serif" '
         'font-size="13">',
-        "<title>The rooms of crowdwise and who imports whom</title>",
+        "<title>The packages of crowdwise and who imports whom</title>",
     ]
     for (upper, lower), n in sorted(between().items()):
         (x1, y1), (x2, y2) = place[upper], place[lower]
@@ -149,7 +139,7 @@ def drawing():
 
 def main():
     lines = {path: len(path.read_text(encoding="utf-8").splitlines()) for path in modules()}
-    path = DOCS.parent / "images" / "rooms.svg"
+    path = ROOT / "docs" / "images" / "packages.svg"
     path.write_text(drawing(), encoding="utf-8")
     print(f"{len(lines)} modules, median {statistics.median(lines.values()):g} lines, longest {max(lines.values())}")
     for name, (n, total) in sorted(sizes().items(), key=lambda item: -item[1][1]):
