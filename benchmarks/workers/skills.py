@@ -38,7 +38,7 @@ DRAWS = 2
 REST, MOST = 2.5, 60_000
 
 
-WORDS = """The lower end gives way for what everybody gets wrong together (crowdwise/kinds/classes/maths/skill.py): by one in log
+WORDS = """The lower end gives way for what everybody gets wrong together (kinds/classes/maths/skill.py): by one in log
 odds, and by no more than the share of labels that the default expects to be wrong; with gold, by no more than .8 of the
 share that is measured. So on planted crowds, where nobody errs together, only the upper end misses: by design 5 %,
 fewer where two sides judge. These amounts were settled with these sets in view. They cover a crowd as wrong as most:

@@ -273,9 +273,11 @@ class Board:
         if self.rule < 0 and worker < 0:
             score = self.priority(tasks)
             return np.flatnonzero(score >= score.max())
-        chains, out = self.model.chains, np.empty(len(tasks), np.int64) n = board_kernels.weigh(tasks, worker,
-        self.rule, self.believed, self.busy, chains.n, chains.counts, chains.totals,
-                          chains.prior, chains.prior_totals, out)  # fmt: skip
+        chains, out = self.model.chains, np.empty(len(tasks), np.int64)
+        n = board_kernels.weigh(
+            tasks, worker, self.rule, self.believed, self.busy, chains.n, chains.counts, chains.totals, chains.prior,
+            chains.prior_totals, out,
+        )  # fmt: skip
         return out[:n]
 
     def label(self, task: int) -> int:

@@ -44,7 +44,7 @@ WAYS = {
     "classes": Way("max_mig", "CrowdClassifier", "crowdwise.kinds.classes.learn.outcome", "classifier.json", "classes",
                    "Train a classifier on features and votes"),
     "numbers": Way("gaussian_net", "CrowdRegressor", "crowdwise.kinds.numbers.learn.regressor", "regressor.json",
-    "numbers",
+                   "numbers",
                    "Train a regressor on features and numbers"),
     "comparisons": Way("reward_net", "CrowdRanker", "crowdwise.learn.kept", "ranker.json", "items",
                        "Train a ranker on features of items and comparisons"),
