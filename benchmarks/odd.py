@@ -26,7 +26,7 @@ import crowdwise as cw
 from crowdwise.cli import main as command
 from crowdwise.core import kind as kinds
 from crowdwise.core import method_registry as registry
-from crowdwise.kinds.classes.workers.study import study
+from crowdwise.workers import study
 
 Rng = np.random.Generator
 SHAPES, COMMAND_EVERY = 200, 4

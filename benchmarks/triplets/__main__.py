@@ -9,7 +9,7 @@ import numpy as np
 
 import crowdwise as cw
 from crowdwise import simulate
-from crowdwise.kinds.classes.workers.study import study
+from crowdwise.workers import study
 
 from .. import DOCS, data_folder
 from ..markdown import figures, write_section

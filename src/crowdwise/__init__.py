@@ -48,8 +48,8 @@ _HOMES = {
     "compare": "evaluation.compare",
     "Comparison": "kinds.classes.scoring.compare",
     "oracle": "kinds.classes.scoring.contest",
-    "independence": "kinds.classes.methods.ensemble.independence",
-    "Independence": "kinds.classes.methods.ensemble.independence",
+    "independence": "kinds.classes.methods.ensemble.verdict",
+    "Independence": "kinds.classes.methods.ensemble.verdict",
     "crowdlab": "kinds.classes.methods.ensemble.crowdlab",
     "calibrate": "kinds.classes.scoring.calibrate",
     "fit": "evaluation.fitting",
@@ -121,7 +121,7 @@ if TYPE_CHECKING:
     from .kinds.classes.methods.ensemble.auto import Auto
     from .kinds.classes.methods.ensemble.committee import Committee
     from .kinds.classes.methods.ensemble.crowdlab import crowdlab
-    from .kinds.classes.methods.ensemble.independence import Independence, independence
+    from .kinds.classes.methods.ensemble.verdict import Independence, independence
     from .kinds.classes.methods.graphs import GraphField, neighbour_links
     from .kinds.classes.methods.judges import FamilyVote, JudgeStack, JudgeSymbols
     from .kinds.classes.methods.moments import CNMF, SML, MultiSPA, SpectralDS, SymNMF, Tensor

@@ -161,7 +161,7 @@ def test_degenerate_votes():
         with pytest.raises(cw.CrowdwiseError):
             plan(split, **wrong)
     numbers = cw.number_votes([1, 1], ["a", "b"], [1.0, 2.0])
-    with pytest.raises(cw.CrowdwiseError, match="plan does not know numbers"):
+    with pytest.raises(cw.CrowdwiseError, match="plan is not available for numbers"):
         plan(numbers)
 
 

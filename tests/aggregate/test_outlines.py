@@ -9,9 +9,9 @@ import crowdwise as cw
 from crowdwise import registry, simulate
 from crowdwise.io.export import write_votes
 from crowdwise.io.reading import Reading
-from crowdwise.kinds.classes.workers.study import study
 from crowdwise.kinds.outlines.fitting import by_picture
 from crowdwise.kinds.outlines.maths import beside_others, fill_even_odd, grid, overlap, patterns, staple, trace, vote
+from crowdwise.workers import study
 
 METHODS = registry.names("outlines")
 every = pytest.mark.parametrize("name", METHODS)

@@ -8,7 +8,6 @@ import pytest
 
 import crowdwise as cw
 from crowdwise import registry, simulate
-from crowdwise.kinds.classes.workers.study import study
 from crowdwise.kinds.similarities.maths import (
     Pairs,
     adjusted_rand,
@@ -17,6 +16,7 @@ from crowdwise.kinds.similarities.maths import (
     mutual_information,
     spectral,
 )
+from crowdwise.workers import study
 
 METHODS = registry.names("similarities")
 every = pytest.mark.parametrize("name", METHODS)

@@ -9,9 +9,9 @@ from scipy.optimize import check_grad
 
 import crowdwise as cw
 from crowdwise import registry, simulate
-from crowdwise.kinds.classes.workers.study import study
 from crowdwise.kinds.triplets.maths import Model, Triplets, _Problem, axes
 from crowdwise.kinds.triplets.simulate import triplet_crowd
+from crowdwise.workers import study
 
 METHODS = registry.names("triplets")
 every = pytest.mark.parametrize("name", METHODS)

@@ -122,7 +122,7 @@ def test_tables_that_do_not_suit(fails, folder, tmp_path):
 
 def test_other_kinds_are_refused(fails, tmp_path):
     (tmp_path / "n.csv").write_text("task,worker,value\n1,a,2.5\n1,b,3.5\n")
-    fails("judges", tmp_path / "n.csv", "--kind", "numbers", words="judges does not know numbers")
+    fails("judges", tmp_path / "n.csv", "--kind", "numbers", words="judges is not available for numbers")
 
 
 def test_orders_that_are_none(fails, tmp_path):

@@ -34,7 +34,7 @@ def values(result):
 @pytest.mark.parametrize("name", ["dawid_skene", "majority_vote", "mace", "adaptive"])
 def test_a_fit_does_not_compute_skills(crowd, name, monkeypatch):
     calls = []
-    monkeypatch.setattr("crowdwise.kinds.classes.maths.skill.skill_of", lambda *args: calls.append(args))
+    monkeypatch.setattr("crowdwise.kinds.classes.methods.skills.skill_of", lambda *args: calls.append(args))
     result = cw.method(name).fit(crowd.annotations)
     assert not result.picture._skill.computed
     assert not calls

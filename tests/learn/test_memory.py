@@ -17,9 +17,10 @@ torch.set_num_threads(1)
 import crowdwise as cw
 from crowdwise.learn import Crowd, CrowdData, CrowdModel, train
 from crowdwise.learn.fitting import method_class
-from crowdwise.learn.method import last_linear
+from crowdwise.learn.probe import last_linear
 from crowdwise.learn.nets import make_net
-from crowdwise.kinds.classes.learn.selection import HeldOut, hold_out
+from crowdwise.kinds.classes.learn.selection import HeldOut
+from crowdwise.learn.training.hold_out import hold_out
 
 n, m, k = 100_000, 10_000, 10
 rng = np.random.default_rng(0)

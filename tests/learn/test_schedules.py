@@ -12,10 +12,10 @@ from torch.optim.lr_scheduler import CyclicLR, LambdaLR, OneCycleLR, ReduceLROnP
 
 import crowdwise as cw  # noqa: E402
 from crowdwise.kinds.classes.learn.methods.confusion import CCEM  # noqa: E402
-from crowdwise.kinds.classes.learn.tables import SPARSE_FROM  # noqa: E402
 from crowdwise.learn import Crowd, CrowdClassifier, CrowdData, CrowdModel, train  # noqa: E402
 from crowdwise.learn.fitting import method_class  # noqa: E402
 from crowdwise.learn.optimizers import LazyAdam, make_optimizers  # noqa: E402
+from crowdwise.learn.tables import SPARSE_FROM  # noqa: E402
 
 K, D, SIZE, EPOCHS = 3, 4, 16, 5
 

@@ -10,7 +10,7 @@ import pytest
 import crowdwise as cw
 from crowdwise import simulate
 from crowdwise.core import method_registry as registry
-from crowdwise.kinds.classes.workers.study import study
+from crowdwise.workers import study
 
 
 def default(kind, votes):

@@ -105,7 +105,7 @@ def test_the_run_is_read_as_it_is_needed(planned, tmp_path, monkeypatch):
     assert one.log_loss == pytest.approx(other.log_loss, abs=1e-9)
     votes = in_memory(planned).select(tasks=["t1", "t2", "t3"])
     assert np.allclose(result.infer(votes).posterior, whole.infer(votes).posterior, atol=1e-9)
-    monkeypatch.setattr("crowdwise.out_of_core.memory.free_memory", lambda: 1000)
+    monkeypatch.setattr("crowdwise.out_of_core.found.free_memory", lambda: 1000)
     with pytest.raises(DataError, match=r"scan\(\) goes through them"):
         _ = cw.Result.load(tmp_path / "run").posterior
 

@@ -59,7 +59,7 @@ def workers(
     from ..io.beside import refuse_to_overwrite
     from ..io.csv.folder import write_tables
     from ..kinds.classes.scoring.shown import err_together
-    from ..workers.study import study
+    from ..workers.studied import study
 
     if output is not None:
         refuse_to_overwrite(output, FILES, force)

@@ -24,12 +24,12 @@ from ..core.errors import CrowdwiseWarning, unwritable
 from ..em.drivers import Hire
 from ..em.loop import plus
 from ..em.sources import Source, WithoutGold
+from ..evaluation.accepting_order import OWN, second_model
 from ..evaluation.calibration import FEWEST, KEY
 from ..evaluation.guarantee.sequential import Scale, lowest_place, scale_by
 from ..kinds.classes.annotations import Annotations
 from ..kinds.classes.methods.base import Aggregator
 from ..kinds.classes.methods.calibrated import corrected, expected, learn, sums_of, too_few
-from ..kinds.classes.methods.ensemble.committee import OWN, second_model
 from ..kinds.classes.methods.gold import Gold
 from ..kinds.classes.methods.parts import Part, PartEstimate, PartsFit, Surveyed, fit_parts
 from ..stats.gold_calibration import GoldCalibration, GoldSums

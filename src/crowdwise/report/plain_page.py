@@ -9,8 +9,7 @@ from ..core.votes import Votes
 from ..evaluation.scores import Table
 from ..evaluation.statement import outlook
 from ..workers.flags import agreement_table, flag_table
-from ..workers.studied import Studied
-from ..workers.study import study
+from ..workers.studied import Studied, study
 from .page import agreement_section, fragment
 from .sheet import Section, Sheet
 from .text import count, shown

@@ -26,8 +26,7 @@ if TYPE_CHECKING:
     from ..kinds.classes.workers.removal import Removal, dependence_groups, drop_flagged
     from ..kinds.classes.workers.study import Study
     from .flags import Coefficient, Flag, agreement_table, flag_table
-    from .studied import Studied, best_first, worst_first
-    from .study import study
+    from .studied import Studied, best_first, study, worst_first
 
 # name -> module. The functions for class labels are imported when they are first asked for.
 _HOMES = {
@@ -56,7 +55,7 @@ _HOMES = {
     "Studied": "workers.studied",
     "best_first": "workers.studied",
     "worst_first": "workers.studied",
-    "study": "workers.study",
+    "study": "workers.studied",
 }
 __all__ = [
     "Coefficient",

@@ -6,14 +6,19 @@ import math
 from abc import ABC, abstractmethod
 from collections.abc import Mapping
 from dataclasses import dataclass, field
-from typing import Any, ClassVar
+from typing import TYPE_CHECKING, Any, ClassVar, overload
 
 import polars as pl
 
+from ..core.errors import DataError
 from ..core.result import Result
 from ..core.votes import Votes
 from ..evaluation.scores import Table
 from .flags import NAMES, Coefficient, Flag, agreement_table, false_alarms_in_words, flag_table
+
+if TYPE_CHECKING:
+    from ..kinds.classes.annotations import Annotations
+    from ..kinds.classes.workers.study import Study
 
 # ----------------------------------------------------------------
 # Who is best and who is worst, so that luck with a few labels leads neither list: by the ends of the intervals.
@@ -172,3 +177,22 @@ class Studied(ABC):
         rates = [(name, false_alarms_in_words(name, of)) for name, of in sorted({(f.name, f.of) for f in flags})]
         told = [f"{name} {rate}" for name, rate in rates if rate]
         return out + [f"false alarms, as measured in simulated crowds: {'; '.join(told)}"] * bool(told)
+
+
+@overload
+def study(votes: Annotations, result: Result, *, gold: Any = None, **options: Any) -> Study: ...
+
+
+@overload
+def study(votes: Votes[Any], result: Result, *, gold: Any = None, **options: Any) -> Studied: ...
+
+
+def study(votes: Votes[Any], result: Result, *, gold: Any = None, **options: Any) -> Studied:
+    """Quality, agreement and flags, for any kind of answers: what `Studied` has, and what the kind adds (see `Study`).
+
+    `gold` adds how well workers do on known tasks; `options` are the kind's own (see `study_classes`).
+    """
+    if votes.kind is not result.kind:
+        raise DataError(f"the result is of {result.kind.people}, the votes are {votes.kind.people}")
+    found: Studied = result.kind.hooks.study(votes, result, gold=gold, **options)
+    return found

@@ -21,7 +21,7 @@ from ...core.intake.frames import to_polars
 from ...core.result import Result
 from ...core.vocabulary import as_series
 from ...core.votes import Votes
-from ...kinds.classes.methods.ensemble.committee import AVERAGES, OWN, second_model
+from ..accepting_order import AVERAGES, OWN, second_model
 from .gold import hashed
 from .sequential import Scale, lowest_place, scale_of
 from .verdicts import Verdicts

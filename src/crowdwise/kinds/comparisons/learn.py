@@ -114,9 +114,6 @@ class RewardNet(PairMethod):
         return torch.sigmoid(self.sign * self.table.all()[:, 0])
 
 
-# ----------------------------------------------------------------
-# CrowdRanker: fit on features of items and who preferred which, then score new items, judge the workers.
-
 F8 = npt.NDArray[np.float64]
 
 
@@ -220,10 +217,6 @@ class CrowdRanker(DirectEstimator):
         return PairCrowd.shape(len(self.workers_), 1)
 
 
-# ----------------------------------------------------------------
-# What training on comparisons found, as the same Result that aggregation gives.
-
-
 def outcome(fitted: CrowdRanker, votes: Votes[Comparisons], score: npt.NDArray[np.float64]) -> Result:
     """The net's score[item], who wins each pair by them, and how far workers follow them. A net has no intervals."""
     method = cast("PairMethod", fitted.model_.method)
@@ -244,14 +237,6 @@ def outcome(fitted: CrowdRanker, votes: Votes[Comparisons], score: npt.NDArray[n
         **fitted._course(),
     )
 
-
-# ----------------------------------------------------------------
-# The loss of direct preference optimisation, freed of flipped preferences.
-# Where a share e of the preferences was turned around, the loss l(d) = -log s(d) of what was observed is biased;
-#
-#     l_e(d) = [(1 - e) l(d) - e l(-d)] / (1 - 2 e)
-#
-# has the mean of the clean loss. Chowdhury, Kini & Natarajan (2024), arXiv:2403.00409.
 
 # A worker is taken to turn at most this share around: at one half nothing can be learnt from them.
 MOST = 0.45
@@ -301,13 +286,25 @@ def flips(votes: Votes[Any], result: Result) -> tuple[np.ndarray, np.ndarray]:
     return own < 0.5, np.minimum(np.minimum(own, 1 - own), MOST)
 
 
-# ----------------------------------------------------------------
-# The baseline for comparisons: a reward net on each pair's majority, workers left out of it.
-# minimise  mean over pairs of the cross-entropy to the outcome that leads  +  strength · mean of s² / 2
-
-
 class MajorityReward(PairMethod):
-    """The net alone, trained on the outcome that leads among each pair's answers. `strength` draws the scores to 0."""
+    """CrowdRanker: fit on features of items and who preferred which, then score new items, judge the workers.
+
+    What training on comparisons found, as the same Result that aggregation gives.
+
+    The loss of direct preference optimisation, freed of flipped preferences.
+
+    Where a share e of the preferences was turned around, the loss l(d) = -log s(d) of what was observed is biased;
+
+        l_e(d) = [(1 - e) l(d) - e l(-d)] / (1 - 2 e)
+
+    has the mean of the clean loss. Chowdhury, Kini & Natarajan (2024), arXiv:2403.00409.
+
+    The baseline for comparisons: a reward net on each pair's majority, workers left out of it.
+
+    minimise  mean over pairs of the cross-entropy to the outcome that leads  +  strength · mean of s² / 2
+
+    The net alone, trained on the outcome that leads among each pair's answers. `strength` draws the scores to 0.
+    """
 
     name = "majority_reward"
     defaults = Defaults(epochs=60, batch_size=128, lr=5e-3)

@@ -126,13 +126,6 @@ def _flat(given: Any, wanted: str) -> tuple[npt.NDArray[Any], I8]:
     return flat, np.array([len(each) for each in parts], dtype=np.int64)
 
 
-# ----------------------------------------------------------------
-# SequenceCrowd: what was said of the tokens of sentences, a task a sentence; SequenceData: padded sentences.
-# Tags are states of a chain: 0 outside, 1 + 2·tag where a span begins, 2 + 2·tag inside one. What is missing and what
-# is padding are two things: a label that nobody gave has no row, a token that is none has a 0 in the last column of
-# x.
-
-
 @dataclass(frozen=True, eq=False)
 class SequenceCrowd(Rows):
     """Labels of the tokens of `n_tasks` sentences, sorted by sentence: label[row] is the token's place, its state."""
@@ -222,10 +215,6 @@ class PerToken(nn.Module):
         return found
 
 
-# ----------------------------------------------------------------
-# What methods for tags of tokens share: which token a label is of, what labels tell of it, where matrices begin.
-
-
 class TagMethod(AnswerMethod):
     """A method for tags of tokens; `out` holds the tokens of all sentences of the batch, one after the other."""
 
@@ -293,13 +282,21 @@ def as_tokens(crowd: SequenceCrowd) -> Crowd:
     )  # fmt: skip
 
 
-# ----------------------------------------------------------------
-# The baseline for tags of tokens: the net alone, on each token's majority.
-# minimise  mean over labelled tokens of the cross-entropy to the tag that leads, tags that lead together sharing
-
-
 class MajorityTags(TagMethod):
-    """The net alone, trained on the tag that leads among each token's labels."""
+    """SequenceCrowd: what was said of the tokens of sentences, a task a sentence; SequenceData: padded sentences.
+
+    Tags are states of a chain: 0 outside, 1 + 2·tag where a span begins, 2 + 2·tag inside one. What is missing and
+    what is padding are two things: a label that nobody gave has no row, a token that is none has a 0 in the last
+    column of x.
+
+    What methods for tags of tokens share: which token a label is of, what labels tell of it, where matrices begin.
+
+    The baseline for tags of tokens: the net alone, on each token's majority.
+
+    minimise  mean over labelled tokens of the cross-entropy to the tag that leads, tags that lead together sharing
+
+    The net alone, trained on the tag that leads among each token's labels.
+    """
 
     name = "majority_tags"
     defaults = Defaults(epochs=50, batch_size=32, lr=1e-3)
@@ -319,20 +316,20 @@ class MajorityTags(TagMethod):
         return {"cross_entropy": -batch.mean_over_labels((likely / many).index_select(0, token))}
 
 
-# ----------------------------------------------------------------
-# Confusion matrices on a tagger: what a worker says of a token depends on its tag, the same at every token.
-#     p(label of worker w at token t) = sum_k f_k(x_t) A_w[k, label]
-#     minimise  mean over labels of -log p(label)  -  the log density of the matrices' Dirichlet priors
-#
-# The matrices begin at what the labels alone say of the workers (`hierarchical` on single tokens), with `strength`
-# labels of every tag as a worker who is `right` would give them; the same pull stays on in training. From the
-# identity, as in `sequence_layer` with start="eye", nothing tells a tag from one that some workers swap it for, and
-# net and matrices may settle on the wrong one together; thin crowds need the pull, since there the labels alone may
-# end up swapped too. Rodrigues & Pereira 2018, arXiv:1709.01779, section 5.3, as probabilities.
-
-
 class SequenceConfusion(TagMethod):
-    """`strength` labels of every tag are expected of every worker before they speak, a share `right` of them right."""
+    """Confusion matrices on a tagger: what a worker says of a token depends on its tag, the same at every token.
+
+        p(label of worker w at token t) = sum_k f_k(x_t) A_w[k, label]
+        minimise  mean over labels of -log p(label)  -  the log density of the matrices' Dirichlet priors
+
+    The matrices begin at what the labels alone say of the workers (`hierarchical` on single tokens), with `strength`
+    labels of every tag as a worker who is `right` would give them; the same pull stays on in training. From the
+    identity, as in `sequence_layer` with start="eye", nothing tells a tag from one that some workers swap it for,
+    and net and matrices may settle on the wrong one together; thin crowds need the pull, since there the labels
+    alone may end up swapped too. Rodrigues & Pereira 2018, arXiv:1709.01779, section 5.3, as probabilities.
+
+    `strength` labels of every tag are expected of every worker before they speak, a share `right` of them right.
+    """
 
     name = "sequence_confusion"
     defaults = Defaults(epochs=50, batch_size=32, lr=1e-3, worker_lr=1e-2)
@@ -371,20 +368,20 @@ class SequenceConfusion(TagMethod):
         return self.table.log_all().exp()
 
 
-# ----------------------------------------------------------------
-# Crowd Layer for sequences: one matrix for every worker on the net's probabilities, the same at every token.
-#     p(label of worker w at token t) = softmax(W_wᵀ f(x_t))
-#     minimise  mean over labels of -log p(label)
-#
-# The paper begins at the identity. The softmax of probabilities is then nearly flat (.40 on the right one of five
-# tags), so little holds a tag to its place, and where workers swap two tags net and matrices may swap them too. By
-# default W begins at the logs of what the labels alone say of the workers, as in `sequence_confusion`. Rodrigues &
-# Pereira 2018, arXiv:1709.01779, section 4.2 and 5.3.
-
-
 class SequenceLayer(TagMethod):
-    """`start="labels"` begins at log confusions (`strength`, `right`: see sequence_confusion), "eye" at `scale` ×
-    identity, as the paper does."""
+    """Crowd Layer for sequences: one matrix for every worker on the net's probabilities, the same at every token.
+
+        p(label of worker w at token t) = softmax(W_wᵀ f(x_t))
+        minimise  mean over labels of -log p(label)
+
+    The paper begins at the identity. The softmax of probabilities is then nearly flat (.40 on the right one of five
+    tags), so little holds a tag to its place, and where workers swap two tags net and matrices may swap them too. By
+    default W begins at the logs of what the labels alone say of the workers, as in `sequence_confusion`. Rodrigues &
+    Pereira 2018, arXiv:1709.01779, section 4.2 and 5.3.
+
+    `start="labels"` begins at log confusions (`strength`, `right`: see sequence_confusion), "eye" at `scale` ×
+    identity, as the paper does.
+    """
 
     name = "sequence_layer"
     defaults = Defaults(epochs=50, batch_size=32, lr=1e-3)
@@ -422,10 +419,6 @@ class SequenceLayer(TagMethod):
         return torch.softmax(self.table.all(), dim=2)
 
 
-# ----------------------------------------------------------------
-# Features of tokens from files: a row a token, those of a task one after the other in the order of its text.
-
-
 def read_tokens(path: str | Path) -> dict[str, Any]:
     """X, a list of arrays [token, features]; tasks, their names; places, start and end of every token, or None.
 
@@ -453,19 +446,21 @@ def read_tokens(path: str | Path) -> dict[str, Any]:
     }
 
 
-# ----------------------------------------------------------------
-# CrowdTagger: fit on features of tokens and what spans a crowd marked, then tag new sentences.
-
 TAGGER_F8 = npt.NDArray[np.float64]
 
 
 class CrowdTagger(DirectEstimator):
-    """A net that tags tokens, trained on the spans that a crowd marked.
+    """Features of tokens from files: a row a token, those of a task one after the other in the order of its text.
+
+    CrowdTagger: fit on features of tokens and what spans a crowd marked, then tag new sentences.
+
+    A net that tags tokens, trained on the spans that a crowd marked.
 
     `net`: "linear", "mlp", any Module with one output a tag (`tags_`), or a function (input shape, tags) -> Module.
     `method`: "sequence_layer", the Crowd Layer, "sequence_confusion", a confusion matrix for every worker, or
     "majority_tags", the net alone. Spans count tokens, or characters with `places`; who answered for a sentence has
-    said of each of its tokens what it is. Decoding never emits what is no tagging: inside of a span that has not begun.
+    said of each of its tokens what it is. Decoding never emits what is no tagging: inside of a span that has not
+    begun.
 
     >>> import numpy as np
     >>> from crowdwise import span_votes

@@ -16,6 +16,7 @@ import numpy.typing as npt
 
 from ....core.errors import CrowdwiseWarning
 from ....core.result import Result
+from ....evaluation.accepting_order import accepting_order, second_model
 from ....evaluation.calibration import FEWEST, KEY, LEVEL
 from ....stats.gold_calibration import GoldCalibration, GoldSums, share_of_means
 from ....stats.ties import break_ties, tie_shares, winners
@@ -64,7 +65,6 @@ def calibrated(method: Aggregator, result: Result, annotations: Annotations, gol
 
 
 def _order(method: Aggregator, annotations: Annotations, label: npt.NDArray[np.int32], confidence: F8) -> F8:
-    from .ensemble.committee import accepting_order, second_model  # the registry imports all methods
 
     with warnings.catch_warnings():
         warnings.simplefilter("ignore", CrowdwiseWarning)

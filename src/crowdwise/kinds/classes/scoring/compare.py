@@ -91,8 +91,9 @@ def compare_classes(
     call this under `if __name__ == "__main__":`; the answer is the same. `watch(done, of, method)` is called
     on the way.
 
+    >>> import crowdwise as cw
     >>> votes = Annotations.from_arrays([1, 1, 2, 2], ["a", "b", "a", "b"], ["x", "x", "y", "y"])
-    >>> compare(votes, ["majority_vote", "dawid_skene"], truth={1: "x", 2: "x"}).methods["accuracy"].to_list()
+    >>> cw.compare(votes, ["majority_vote", "dawid_skene"], truth={1: "x", 2: "x"}).methods["accuracy"].to_list()
     [0.5, 0.5]
     """
     names = list(dict.fromkeys(_suitable(annotations) if methods is None else methods))

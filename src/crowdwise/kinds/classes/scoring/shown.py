@@ -15,7 +15,7 @@ from ....evaluation.statement import ERROR, TO_CHECK, outlook
 from ...numbers.estimate import NumberEstimate
 from ...similarities.estimate import SimilarityEstimate
 from ..annotations import Annotations
-from ..methods.ensemble.independence import KEY, Independence
+from ..methods.ensemble.verdict import KEY, Independence
 from .needs import Needs, needs
 
 if TYPE_CHECKING:

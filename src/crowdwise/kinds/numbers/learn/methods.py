@@ -89,22 +89,24 @@ class CrowdLayerBS(_Layer):
     name, form = "crowd_layer_bs", "bs"
 
 
-# ----------------------------------------------------------------
-# Gaussian net: the truth lies around the net's number, and every worker has a bias, a slope and a spread.
-#     y ~ N(f(x), gap)        r_w ~ N(s_w y + b_w, sigma_w²)
-#     minimise  -2 log N(r; s f(x) + b, diag(sigma²) + gap s sᵀ) / unit,  the truth integrated out, task by task
-#
-# The net follows that loss by gradient. Before every epoch slopes, biases, spreads and the gap are found by some
-# steps of EM, under priors that keep a worker with few answers near the crowd (`numbers/lines.py`). The gap is what
-# makes answers to one task hang together: without it a worker's spread would hold the net's own errors, and all
-# workers look alike. Raykar et al. 2010, Learning from crowds, JMLR 11, section 4, with slopes, priors and a net.
-
 FIRST = 30  # steps of EM before the first epoch, in which the net knows nothing yet
 
 
 class GaussianNet(NumberMethod):
-    """`slopes=False`: biases and spreads only. `prior_strength`: how many half answers hold a worker's spread to the
-    crowd's; `inner`: steps of EM before an epoch."""
+    """Gaussian net: the truth lies around the net's number, and every worker has a bias, a slope and a spread.
+
+        y ~ N(f(x), gap)        r_w ~ N(s_w y + b_w, sigma_w²)
+        minimise  -2 log N(r; s f(x) + b, diag(sigma²) + gap s sᵀ) / unit,  the truth integrated out, task by task
+
+    The net follows that loss by gradient. Before every epoch slopes, biases, spreads and the gap are found by some
+    steps of EM, under priors that keep a worker with few answers near the crowd (`numbers/lines.py`). The gap is
+    what makes answers to one task hang together: without it a worker's spread would hold the net's own errors, and
+    all workers look alike. Raykar et al. 2010, Learning from crowds, JMLR 11, section 4, with slopes, priors and a
+    net.
+
+    `slopes=False`: biases and spreads only. `prior_strength`: how many half answers hold a worker's spread to the
+    crowd's; `inner`: steps of EM before an epoch.
+    """
 
     name = "gaussian_net"
     defaults = Defaults(epochs=100, batch_size=128, lr=1e-3)
@@ -181,15 +183,15 @@ def _pull(lines: Lines, crowd: NumberCrowd) -> Tensor:
     return (total / (1 + lines.gap * total))[crowd.labelled].mean(0).clamp_min(SMALLEST)
 
 
-# ----------------------------------------------------------------
-# Mean target: the net alone, trained on the mean of what a task's workers said.
-#     minimise  mean over tasks of |mean_w r_w - f(x)|²
-#
-# The baseline. Fails where workers differ in bias and tasks in workers: the net's target then says who was asked.
-
-
 class MeanTarget(NumberMethod):
-    """Training on the workers' mean: the baseline that every other method must beat. It knows nothing of workers."""
+    """Mean target: the net alone, trained on the mean of what a task's workers said.
+
+        minimise  mean over tasks of |mean_w r_w - f(x)|²
+
+    The baseline. Fails where workers differ in bias and tasks in workers: the net's target then says who was asked.
+
+    Training on the workers' mean: the baseline that every other method must beat. It knows nothing of workers.
+    """
 
     name = "mean_target"
     defaults = Defaults(epochs=100, batch_size=128, lr=1e-3)

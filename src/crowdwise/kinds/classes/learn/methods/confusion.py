@@ -62,21 +62,20 @@ class CCEM(CrowdMethod):
         return self.table.log_all().exp()
 
 
-# ----------------------------------------------------------------
-# CoNAL: part of the noise is common to all workers, part is each worker's own, and tasks decide how much of each.
-#     z_iw = omega_iw A_commonᵀ f(x_i) + (1 - omega_iw) A_wᵀ f(x_i),   omega_iw = sigmoid(u(x_i) · v_w)
-#     p(y_iw | x_i) = softmax(z_iw),   minimise  cross-entropy - strength · sum_w |A_w - A_common| (Frobenius)
-#
-# For crowds that share confusions: what is hard looks hard to everybody. u and v have length one, so omega stays
-# between .27 and .73: it shades, it does not switch. With strength 0 nothing tells the common part from the workers'
-# own. Departure: here u is two layers with a ReLU on what the classifier's last layer sees, so that any kind of input
-# will do; the authors' code puts two linear layers, no ReLU between them, on the raw input. v is a free vector per
-# worker; theirs is a linear layer with a bias on the worker's one-hot code, which can give the same vectors. Chu, Ma
-# & Wang 2021, arXiv:2012.13052 (Learning from Crowds by Modeling Common Confusions).
-
-
 class CoNAL(CrowdMethod):
-    """`form="logits"`: kernels and mixture as in the authors' code; "softmax": rows of both kernels on the simplex.
+    """CoNAL: part of the noise is common to all workers, part is each worker's own, and tasks decide how much of each.
+
+        z_iw = omega_iw A_commonᵀ f(x_i) + (1 - omega_iw) A_wᵀ f(x_i),   omega_iw = sigmoid(u(x_i) · v_w)
+        p(y_iw | x_i) = softmax(z_iw),   minimise  cross-entropy - strength · sum_w |A_w - A_common| (Frobenius)
+
+    For crowds that share confusions: what is hard looks hard to everybody. u and v have length one, so omega stays
+    between .27 and .73: it shades, it does not switch. With strength 0 nothing tells the common part from the
+    workers' own. Departure: here u is two layers with a ReLU on what the classifier's last layer sees, so that any
+    kind of input will do; the authors' code puts two linear layers, no ReLU between them, on the raw input. v is a
+    free vector per worker; theirs is a linear layer with a bias on the worker's one-hot code, which can give the
+    same vectors. Chu, Ma & Wang 2021, arXiv:2012.13052 (Learning from Crowds by Modeling Common Confusions).
+
+    `form="logits"`: kernels and mixture as in the authors' code; "softmax": rows of both kernels on the simplex.
 
     Kernels begin at `scale` × identity; `hidden` and `embedding` size the task's and worker's vectors.
     """
@@ -146,20 +145,20 @@ class CoNAL(CrowdMethod):
         return torch.softmax(kernels, dim=2) if self.form == "logits" else kernels
 
 
-# ----------------------------------------------------------------
-# Crowd Layer: a layer of free weights for every worker on top of the classifier's probabilities.
-#     MW   z_w = W_wᵀ f(x)       VW   z_w = v_w ∘ f(x)       VB   z_w = f(x) + b_w
-#     VW+B z_w = v_w ∘ f(x) + b_w            S   z_w = s_w f(x)            p(y_w | x) = softmax(z_w)
-#
-# The weights are no probabilities; confusions are derived, row k = softmax of the layer at the corner e_k. Fast and
-# hard to upset, but f itself is only as calibrated as the labels are flat: softmax of probabilities is never sure.
-# Rodrigues & Pereira 2018, arXiv:1709.01779, section 4.2.
-
 Kind = Literal["mw", "vw", "vb", "vwb", "s"]
 
 
 class CrowdLayer(CrowdMethod):
-    """`kind` as above: mw, vw, vb, vwb or s. Weights begin at `scale` × identity, biases at zero.
+    """Crowd Layer: a layer of free weights for every worker on top of the classifier's probabilities.
+
+        MW   z_w = W_wᵀ f(x)       VW   z_w = v_w ∘ f(x)       VB   z_w = f(x) + b_w
+        VW+B z_w = v_w ∘ f(x) + b_w            S   z_w = s_w f(x)            p(y_w | x) = softmax(z_w)
+
+    The weights are no probabilities; confusions are derived, row k = softmax of the layer at the corner e_k. Fast
+    and hard to upset, but f itself is only as calibrated as the labels are flat: softmax of probabilities is never
+    sure. Rodrigues & Pereira 2018, arXiv:1709.01779, section 4.2.
+
+    `kind` as above: mw, vw, vb, vwb or s. Weights begin at `scale` × identity, biases at zero.
 
     "mw" may also begin at the logs of confusions, `start="votes"` (against the majority) or "dawid_skene".
     """
@@ -216,18 +215,17 @@ class CrowdLayer(CrowdMethod):
         return torch.softmax(self.scores(corners, workers), dim=1).view(-1, k, k)
 
 
-# ----------------------------------------------------------------
-# Instance-dependent confusion: every worker's confusion matrix is a function of the task.
-#     p(y_iw = l | x_i) = sum_k f_k(x_i) A_w(x_i)[k, l],   minimise  cross-entropy + strength · mean tr(A_w(x_i))
-#     A_w(x) ∝ softplus(B_w + H_w φ(x)),  or with rank r   softplus(B_w + U_w(x) V_w(x)),   φ the net's last features
-#
-# For workers who err on some kinds of tasks and not on others. A worker has classes² × features numbers (with a rank,
-# 2 r classes × features): with few labels per worker it explains away everything; a low rank, or ccem, is then safer.
-# Zhang et al. 2020, arXiv:2007.15963, for whole tasks instead of pixels.
-
-
 class InstanceConfusion(CrowdMethod):
-    """`rank=None` is the full head; `strength` weighs the trace, averaged over the observed labels.
+    """Instance-dependent confusion: every worker's confusion matrix is a function of the task.
+
+        p(y_iw = l | x_i) = sum_k f_k(x_i) A_w(x_i)[k, l],   minimise  cross-entropy + strength · mean tr(A_w(x_i))
+        A_w(x) ∝ softplus(B_w + H_w φ(x)),  or with rank r   softplus(B_w + U_w(x) V_w(x)),   φ the net's last features
+
+    For workers who err on some kinds of tasks and not on others. A worker has classes² × features numbers (with a
+    rank, 2 r classes × features): with few labels per worker it explains away everything; a low rank, or ccem, is
+    then safer. Zhang et al. 2020, arXiv:2007.15963, for whole tasks instead of pixels.
+
+    `rank=None` is the full head; `strength` weighs the trace, averaged over the observed labels.
 
     The matrices begin at softplus(6·I - 5), near the identity, for every x. There are none apart from tasks.
     """
@@ -299,19 +297,19 @@ def _at(log_confusion: Tensor, label: Tensor) -> Tensor:
     return log_confusion.gather(2, label[:, None, None].expand(-1, log_confusion.shape[1], 1)).squeeze(2)
 
 
-# ----------------------------------------------------------------
-# Known confusion: the classifier under confusion matrices that are given; the oracle of the confusion methods.
-#     p(y_iw = l | x_i) = sum_k f_k(x_i) confusion[w, k, l],   only f is trained
-#
-# With the true matrices it bounds what ccem, trace and the like can reach; with an aggregator's it is a two-stage
-# method that keeps every label. It is as good as the matrices are. Patrini et al. 2017, arXiv:1609.03683 (forward
-# correction), for every worker.
-
 F8 = npt.NDArray[np.float64]
 
 
 class KnownConfusion(CrowdMethod):
-    """`confusion` is worker × true × observed (tensor or array, rows summing to one) or a Result that has it.
+    """Known confusion: the classifier under confusion matrices that are given; the oracle of the confusion methods.
+
+        p(y_iw = l | x_i) = sum_k f_k(x_i) confusion[w, k, l],   only f is trained
+
+    With the true matrices it bounds what ccem, trace and the like can reach; with an aggregator's it is a two-stage
+    method that keeps every label. It is as good as the matrices are. Patrini et al. 2017, arXiv:1609.03683 (forward
+    correction), for every worker.
+
+    `confusion` is worker × true × observed (tensor or array, rows summing to one) or a Result that has it.
 
     Arrays stand in the order of the annotations' workers and classes; one matrix true × observed serves all workers.
     A Result is taken in its own order here; CrowdClassifier matches it by names (`aligned`).
@@ -379,17 +377,16 @@ def _matrices(confusion: Any, crowd: Crowd) -> Tensor:
     return found.float().clone()
 
 
-# ----------------------------------------------------------------
-# Single confusion: one confusion matrix for the whole crowd, between the classifier and the labels.
-#     p(y = l | x) = sum_k f_k(x) confusion[k, l],   minimise  cross-entropy + strength · tr(confusion)
-#
-# The trace term keeps the matrix from staying at the identity, so that the net need not imitate the mean error. Right
-# where all workers err alike; it cannot tell a good worker from a bad one.
-# Sukhbaatar et al. 2015, arXiv:1406.2080; with the trace a baseline of Tanno et al. 2019, arXiv:1902.03680.
-
-
 class SingleConfusion(CrowdMethod):
-    """`targets="each"` explains every label, "hard" only the majority's; `strength=0` drops the trace.
+    """Single confusion: one confusion matrix for the whole crowd, between the classifier and the labels.
+
+        p(y = l | x) = sum_k f_k(x) confusion[k, l],   minimise  cross-entropy + strength · tr(confusion)
+
+    The trace term keeps the matrix from staying at the identity, so that the net need not imitate the mean error.
+    Right where all workers err alike; it cannot tell a good worker from a bad one. Sukhbaatar et al. 2015,
+    arXiv:1406.2080; with the trace a baseline of Tanno et al. 2019, arXiv:1902.03680.
+
+    `targets="each"` explains every label, "hard" only the majority's; `strength=0` drops the trace.
 
     `start`, `scale` and `form` say where the matrix begins and how it is kept on the simplex (see `ConfusionTable`).
     """
@@ -427,19 +424,19 @@ class SingleConfusion(CrowdMethod):
         return self.table.log_all().exp().expand(self.n_workers, -1, -1)
 
 
-# ----------------------------------------------------------------
-# Trace: coupled cross-entropy, with the confusions pulled off the identity so that the net must explain the labels.
-#     minimise mean_i sum_w -log sum_k f_k(x_i) confusion[w, k, y_iw] + strength · mean_w tr(confusion[w]) (eq. 4)
-#
-# Right where the crowd's mean confusion is diagonally dominant by column: label l comes more often from truth l than
-# from any other truth. Then, of all pairs that explain the labels, the true one has the least trace (lemma 1). A
-# strength so large that the trace outweighs the cross-entropy flattens every matrix. Works with one label per task.
-# The traces are those of workers with labels: nothing would oppose the pull on the others. Tanno et al. 2019,
-# arXiv:1902.03680. Log-trace: Kim et al. 2022, pmlr v151, eq. 35.
-
-
 class Trace(CrowdMethod):
-    """`over` workers the traces' "mean" is taken, as in the authors' code, or their "sum", as in eq. 4.
+    """Trace: coupled cross-entropy, with the confusions pulled off the identity so that the net must explain the
+    labels.
+
+        minimise mean_i sum_w -log sum_k f_k(x_i) confusion[w, k, y_iw] + strength · mean_w tr(confusion[w]) (eq. 4)
+
+    Right where the crowd's mean confusion is diagonally dominant by column: label l comes more often from truth l
+    than from any other truth. Then, of all pairs that explain the labels, the true one has the least trace (lemma
+    1). A strength so large that the trace outweighs the cross-entropy flattens every matrix. Works with one label
+    per task. The traces are those of workers with labels: nothing would oppose the pull on the others. Tanno et al.
+    2019, arXiv:1902.03680. Log-trace: Kim et al. 2022, pmlr v151, eq. 35.
+
+    `over` workers the traces' "mean" is taken, as in the authors' code, or their "sum", as in eq. 4.
 
     The paper adds up the labels of a task and averages over tasks; here the cross-entropy is a mean over labels, as
     everywhere, and the trace is divided by the labels per task instead, which is the same loss up to a factor.
@@ -525,20 +522,20 @@ class LogTrace(CrowdMethod):
         return self.table.log_all().exp()
 
 
-# ----------------------------------------------------------------
-# UnionNet: all workers as one, whose answer to a task is the stack of their labels.
-#     B   p(w, l | x) = sum_k f_k(x) T[k, (w, l)],  rows of T sum to one over all (w, l);  every task counts once
-#     A   p(w, l | x) = softmax over all (w, l) of sum_k f_k(x) W[w, k, l];                every label counts once
-#
-# One distribution for the crowd instead of one per worker: it also models who labels, which in a sparse crowd is
-# mostly chance. The normaliser of A runs over workers × classes for every task: its time grows with the crowd, its
-# memory does not. Wei et al. 2022, doi:10.1109/TNNLS.2022.3168696.
-
 BLOCK = 1 << 20  # numbers of the normaliser of A that are held at a time
 
 
 class UnionNet(CrowdMethod):
-    """`form` is "b" (stochastic matrix) or "a" (softmax of weights).
+    """UnionNet: all workers as one, whose answer to a task is the stack of their labels.
+
+        B   p(w, l | x) = sum_k f_k(x) T[k, (w, l)],  rows of T sum to one over all (w, l);  every task counts once
+        A   p(w, l | x) = softmax over all (w, l) of sum_k f_k(x) W[w, k, l];                every label counts once
+
+    One distribution for the crowd instead of one per worker: it also models who labels, which in a sparse crowd is
+    mostly chance. The normaliser of A runs over workers × classes for every task: its time grows with the crowd, its
+    memory does not. Wei et al. 2022, doi:10.1109/TNNLS.2022.3168696.
+
+    `form` is "b" (stochastic matrix) or "a" (softmax of weights).
 
     B begins at softmax of `scale` × identity, A at `scale` × identity; by default 5 and 1. `start="votes"` takes log
     confusions against the majority.

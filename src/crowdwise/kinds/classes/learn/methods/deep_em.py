@@ -61,24 +61,23 @@ class AggNet(EMMethod):
         return rows_to_one(crowd.counts(self.target) + self.pseudo)
 
 
-# ----------------------------------------------------------------
-# BayesDGC: beliefs over class prior and confusions, by natural-gradient steps beside the classifier's.
-#     log q_i(k) = E log d_k + log softmax_k(gamma(x_i)) + sum_w E log confusion[w, k, y_iw]     (eq. 14; + constant)
-#     class_belief     += rho (prior_class + N / B sum_batch q_i              - class_belief)    (eq. 17)
-#     belief[w, k, l]  += rho (prior[k, l] + N_w / B_w sum_batch q_i(k) [y_iw = l] - belief)     (eq. 18)
-#     gamma ascends J = sum_i log sum_k exp(the right side of eq. 14), whose gradient is q - softmax(gamma)
-#
-# The printed eq. 14 sums over i and drops a logarithm; this is its correct form. q is the best response to every
-# gamma, so the second term of eq. 16 vanishes and the gradient of J is that of -KL(q || softmax gamma) with q held.
-# The step is an ascent: a re-implementation with the sign turned drifts away from the counts. rho_t = (t +
-# tau)^-kappa, t from 1 on; at kappa = 0 and a full batch the step is coordinate ascent, `deep_mf` with a learnt class
-# prior. The paper's class prior d (`use_pi=True`) stands beside f, which knows the classes' frequencies too: counted
-# twice, a frequent class grows at each round, until f gives nothing else. Fails where the prior misjudges many
-# workers. Li, Huang & Chen 2021, doi:10.1007/s11432-020-3118-7.
-
-
 class BayesDGC(CrowdMethod):
-    """`prior_diagonal`, `prior_off`, `prior_class` are Dirichlet parameters, at least 0.05.
+    """BayesDGC: beliefs over class prior and confusions, by natural-gradient steps beside the classifier's.
+
+        log q_i(k) = E log d_k + log softmax_k(gamma(x_i)) + sum_w E log confusion[w, k, y_iw]     (eq. 14; + constant)
+        class_belief     += rho (prior_class + N / B sum_batch q_i              - class_belief)    (eq. 17)
+        belief[w, k, l]  += rho (prior[k, l] + N_w / B_w sum_batch q_i(k) [y_iw = l] - belief)     (eq. 18)
+        gamma ascends J = sum_i log sum_k exp(the right side of eq. 14), whose gradient is q - softmax(gamma)
+
+    The printed eq. 14 sums over i and drops a logarithm; this is its correct form. q is the best response to every
+    gamma, so the second term of eq. 16 vanishes and the gradient of J is that of -KL(q || softmax gamma) with q
+    held. The step is an ascent: a re-implementation with the sign turned drifts away from the counts. rho_t = (t +
+    tau)^-kappa, t from 1 on; at kappa = 0 and a full batch the step is coordinate ascent, `deep_mf` with a learnt
+    class prior. The paper's class prior d (`use_pi=True`) stands beside f, which knows the classes' frequencies too:
+    counted twice, a frequent class grows at each round, until f gives nothing else. Fails where the prior misjudges
+    many workers. Li, Huang & Chen 2021, doi:10.1007/s11432-020-3118-7.
+
+    `prior_diagonal`, `prior_off`, `prior_class` are Dirichlet parameters, at least 0.05.
 
     `tau` >= 0 and `kappa` in [0, 1] set the step rho; `use_pi=True` adds the paper's class prior, which
     the classifier knows already; without it eq. 17 is only kept as a record.
@@ -155,21 +154,20 @@ class BayesDGC(CrowdMethod):
         return self.belief / self.belief.sum(2, keepdim=True)
 
 
-# ----------------------------------------------------------------
-# deepMF: deep EM with beliefs over every worker's confusion matrix, and a classifier whose say is bounded.
-#     h = clip(f(x), c)                                                                       (section 3.3)
-#     log q_i(k) = log h_k(x_i) + sum_w E log confusion[w, k, y_iw]      (+ constant)         (eq. 16)
-#     belief[w, k, l] = prior[k, l] + sum_i q_i(k) [y_iw = l]                                 (eq. 29)
-#     f minimises KL(q || f)                                                                  (eq. 30)
-#
-# With point beliefs and one label per task its steps are those of `ccem`, and with prior < 1 on the diagonal those of
-# the log-trace (appendix C). Fails, as every mean field, under a prior that does not fit when someone labels
-# everything at random: see `deep_bp`. Kim, Cho, Kim & Ok 2022, Robust deep learning from crowds with belief
-# propagation, AISTATS.
-
-
 class DeepMF(EMMethod):
-    """`prior_diagonal` and `prior_off` are pseudo-counts of right and of each wrong label, at least 0.05.
+    """deepMF: deep EM with beliefs over every worker's confusion matrix, and a classifier whose say is bounded.
+
+        h = clip(f(x), c)                                                                       (section 3.3)
+        log q_i(k) = log h_k(x_i) + sum_w E log confusion[w, k, y_iw]      (+ constant)         (eq. 16)
+        belief[w, k, l] = prior[k, l] + sum_i q_i(k) [y_iw = l]                                 (eq. 29)
+        f minimises KL(q || f)                                                                  (eq. 30)
+
+    With point beliefs and one label per task its steps are those of `ccem`, and with prior < 1 on the diagonal those
+    of the log-trace (appendix C). Fails, as every mean field, under a prior that does not fit when someone labels
+    everything at random: see `deep_bp`. Kim, Cho, Kim & Ok 2022, Robust deep learning from crowds with belief
+    propagation, AISTATS.
+
+    `prior_diagonal` and `prior_off` are pseudo-counts of right and of each wrong label, at least 0.05.
 
     `clip` bounds what the classifier may claim in the E-step: 1 trusts it, 1 / classes ignores it.
     """
@@ -215,25 +213,24 @@ def check_clip(clip: float, n_classes: int) -> float:
     return clip if n_classes > 1 else 1.0
 
 
-# ----------------------------------------------------------------
-# deepBP: belief propagation between tasks and workers, with the classifier as what is known of each task.
-#     h = clip(f(x), c),   q = BP(h, labels, prior)                      (algorithm 2; eq. 20 and 21)
-#     f minimises -sum_i sum_k q_i(k) log f_k(x_i)                       (eq. 23)
-#
-# The workers' confusion matrices are integrated out, exactly for Beta priors, so that a wrong prior and workers who
-# label everything at random do little harm. Fails where many labels come from workers who are nothing like the prior
-# (one coin: errors spread evenly), and costs up to `max_iter` passes over all labels in every epoch. Kim, Cho, Kim &
-# Ok 2022, Robust deep learning from crowds with belief propagation, AISTATS.
-
-
 class DeepBP(EMMethod):
-    """`prior`, `prior_right`, `prior_wrong`, `hammer_accuracy`, `n_nodes`, `n_samples`, `max_iter`, `tol`, `damping`:
+    """deepBP: belief propagation between tasks and workers, with the classifier as what is known of each task.
+
+        h = clip(f(x), c),   q = BP(h, labels, prior)                      (algorithm 2; eq. 20 and 21)
+        f minimises -sum_i sum_k q_i(k) log f_k(x_i)                       (eq. 23)
+
+    The workers' confusion matrices are integrated out, exactly for Beta priors, so that a wrong prior and workers
+    who label everything at random do little harm. Fails where many labels come from workers who are nothing like the
+    prior (one coin: errors spread evenly), and costs up to `max_iter` passes over all labels in every epoch. Kim,
+    Cho, Kim & Ok 2022, Robust deep learning from crowds with belief propagation, AISTATS.
+
+    `prior`, `prior_right`, `prior_wrong`, `hammer_accuracy`, `n_nodes`, `n_samples`, `max_iter`, `tol`, `damping`:
     as the aggregator `belief_propagation` has them; `prior="dirichlet"` takes samples, the others are exact.
 
     `clip` bounds the classifier's say in the inference. `loss_on_clipped=True` also trains on the clipped output, as
-    the authors' code does. Where the classifier is surer than `clip`, two classes then have no gradient at all; of more
-    classes the others still have one, among themselves. The forecaster takes the workers' mean confusions under their
-    beliefs; what propagation itself says of the training tasks is `target`.
+    the authors' code does. Where the classifier is surer than `clip`, two classes then have no gradient at all; of
+    more classes the others still have one, among themselves. The forecaster takes the workers' mean confusions under
+    their beliefs; what propagation itself says of the training tasks is `target`.
     """
 
     name = "deep_bp"
@@ -296,20 +293,19 @@ class DeepBP(EMMethod):
         return clip_simplex(out.log_proba.exp(), self.clip).clamp_min(1e-12).log()
 
 
-# ----------------------------------------------------------------
-# MBEM: confusions against the classifier's own hard predictions, then a classifier trained from scratch.
-#     c_i = argmax_k f_k(x_i)                                             f trained on q, at first the vote shares
-#     confusion[w, k, l] = #(c_i = k, y_iw = l) / #(c_i = k),   d_k = share of c_i = k
-#     log q_i(k) = log d_k + sum_w log confusion[w, k, y_iw]              (f itself is left out; + constant)
-#
-# The confusions and f that come out belong together: the last step counts them against the predictions of the f that
-# is kept. Works with one label per task, because f sees many tasks of a worker. Fails where the first classifier,
-# trained on the votes, is bad at some class: its hard predictions fix the confusions. Khetan, Lipton & Anandkumar
-# 2018, arXiv:1712.04577, algorithm 1. In log space; their code multiplies probabilities.
-
-
 class MBEM(EMMethod):
-    """Model-bootstrapped EM: the epochs are shared out over `rounds`, each from the net's first weights.
+    """MBEM: confusions against the classifier's own hard predictions, then a classifier trained from scratch.
+
+        c_i = argmax_k f_k(x_i)                                             f trained on q, at first the vote shares
+        confusion[w, k, l] = #(c_i = k, y_iw = l) / #(c_i = k),   d_k = share of c_i = k
+        log q_i(k) = log d_k + sum_w log confusion[w, k, y_iw]              (f itself is left out; + constant)
+
+    The confusions and f that come out belong together: the last step counts them against the predictions of the f
+    that is kept. Works with one label per task, because f sees many tasks of a worker. Fails where the first
+    classifier, trained on the votes, is bad at some class: its hard predictions fix the confusions. Khetan, Lipton &
+    Anandkumar 2018, arXiv:1712.04577, algorithm 1. In log space; their code multiplies probabilities.
+
+    Model-bootstrapped EM: the epochs are shared out over `rounds`, each from the net's first weights.
 
     `smoothing` pseudo-counts keep confusions positive; a class that is never predicted gets a uniform row.
     """
@@ -354,21 +350,21 @@ class MBEM(EMMethod):
         return self.matrices
 
 
-# ----------------------------------------------------------------
-# Raykar's method: logistic regression and every worker's sensitivity and specificity, by EM with priors on both.
-#     f(x) = softmax(V x),  V ~ N(0, .)          confusion[w, k] ~ Dir(prior_off + (prior_diagonal - prior_off) e_k)
-#     E   q_i(k) ∝ f_k(x_i) prod_w confusion[w, k, y_iw]
-#     M   confusion[w, k, l] ∝ sum_i q_i(k) [y_iw = l] + prior - 1   (the mode),   V by gradient steps on q
-#
-# It is deep EM (`agg_net`) under priors; use it with `linear`. The Gaussian prior of V is the optimizer's weight
-# decay. Fails as `agg_net` does: workers who copy, one label per task. Raykar et al. 2010, jmlr v11/raykar10a (two
-# classes, Beta priors; here any number of classes).
-
 FromOne = Annotated[float, AtLeast(1)]
 
 
 class Raykar(AggNet):
-    """`prior_diagonal` and `prior_off`, from 1 up, are the Dirichlet parameters of right and of each wrong label.
+    """Raykar's method: logistic regression and every worker's sensitivity and specificity, by EM with priors on both.
+
+        f(x) = softmax(V x),  V ~ N(0, .)          confusion[w, k] ~ Dir(prior_off + (prior_diagonal - prior_off) e_k)
+        E   q_i(k) ∝ f_k(x_i) prod_w confusion[w, k, y_iw]
+        M   confusion[w, k, l] ∝ sum_i q_i(k) [y_iw = l] + prior - 1   (the mode),   V by gradient steps on q
+
+    It is deep EM (`agg_net`) under priors; use it with `linear`. The Gaussian prior of V is the optimizer's weight
+    decay. Fails as `agg_net` does: workers who copy, one label per task. Raykar et al. 2010, jmlr v11/raykar10a (two
+    classes, Beta priors; here any number of classes).
+
+    `prior_diagonal` and `prior_off`, from 1 up, are the Dirichlet parameters of right and of each wrong label.
 
     For two classes they are the Beta priors of sensitivity and specificity; at 1 a prior says nothing.
     """

@@ -76,24 +76,24 @@ def _features(out: Output) -> Tensor:
     return out.features
 
 
-# ----------------------------------------------------------------
-# Weighted Doctor Net: Doctor Net whose heads are averaged by learnt weights.
-#     p(x_i) = sum_w a_w p_w(x_i) / sum_w a_w,  w over the heads that may speak on task i
-#     minimise over a >= 0 the cross-entropy of p(x_i) to the vote shares t_i
-#
-# A task's average leaves out the heads of those who labelled it, who would confirm themselves (all heads where nobody
-# else is left). With S_i = sum_w a_w over the heads that may speak, the weights move by damped steps of
-#
-#     a_w <- a_w · sum_i r_iw / S_i  :  sum_i 1 / S_i,   r_iw = sum_k t_ik p_wk(x_i) / p_k(x_i),   i where w may speak
-#
-# which never raises the cross-entropy (it is minorised as in EM, log S_i by its tangent) and stands still where the
-# slope is zero. Every head is heard at every step: among a part of them the best weights would be other ones. The
-# steps go beside the heads' gradient steps, without gradients of their own. Fails where the majority does: the vote
-# shares are the judge. Guan, Gulshan, Dai & Hinton 2018, Who said what, arXiv:1703.08774.
-
-
 class WeightedDoctorNet(DoctorNet):
-    """`rate` in (0, 1] is how far the weights move in one step; the heads are Doctor Net's."""
+    """Weighted Doctor Net: Doctor Net whose heads are averaged by learnt weights.
+
+        p(x_i) = sum_w a_w p_w(x_i) / sum_w a_w,  w over the heads that may speak on task i
+        minimise over a >= 0 the cross-entropy of p(x_i) to the vote shares t_i
+
+    A task's average leaves out the heads of those who labelled it, who would confirm themselves (all heads where
+    nobody else is left). With S_i = sum_w a_w over the heads that may speak, the weights move by damped steps of
+
+        a_w <- a_w · sum_i r_iw / S_i  :  sum_i 1 / S_i,   r_iw = sum_k t_ik p_wk(x_i) / p_k(x_i),   i where w may speak
+
+    which never raises the cross-entropy (it is minorised as in EM, log S_i by its tangent) and stands still where
+    the slope is zero. Every head is heard at every step: among a part of them the best weights would be other ones.
+    The steps go beside the heads' gradient steps, without gradients of their own. Fails where the majority does: the
+    vote shares are the judge. Guan, Gulshan, Dai & Hinton 2018, Who said what, arXiv:1703.08774.
+
+    `rate` in (0, 1] is how far the weights move in one step; the heads are Doctor Net's.
+    """
 
     name = "weighted_doctor_net"
     log_weight: Tensor

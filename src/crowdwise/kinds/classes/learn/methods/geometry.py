@@ -39,18 +39,17 @@ def log_volume(rows: Tensor) -> Tensor:
     return volume.to(rows.dtype)
 
 
-# ----------------------------------------------------------------
-# GeoCrowdNet (F): coupled cross-entropy, and the classifier's outputs as spread out as they can be.
-#     minimise  mean of -log p(label)  -  strength · log det(F Fᵀ),   F = [f(x_1) ... f(x_B)], classes × tasks
-#
-# Identifies classifier and confusions when outputs are sufficiently scattered (some tasks near every corner); no
-# worker need be an expert. The volume is largest when the classes are equally frequent and every output is certain:
-# it suffers from imbalance, and from batches with fewer than several tasks per class. Opposite in principle to the
-# (W) variant. Ibrahim, Nguyen & Fu 2023, arXiv:2306.03288.
-
-
 class GeoCrowdNetF(CrowdMethod):
-    """`strength` of the volume: .01 on CIFAR-10N, .1 or .2 on LabelMe, 1e-4 for machine workers on MNIST.
+    """GeoCrowdNet (F): coupled cross-entropy, and the classifier's outputs as spread out as they can be.
+
+        minimise  mean of -log p(label)  -  strength · log det(F Fᵀ),   F = [f(x_1) ... f(x_B)], classes × tasks
+
+    Identifies classifier and confusions when outputs are sufficiently scattered (some tasks near every corner); no
+    worker need be an expert. The volume is largest when the classes are equally frequent and every output is
+    certain: it suffers from imbalance, and from batches with fewer than several tasks per class. Opposite in
+    principle to the (W) variant. Ibrahim, Nguyen & Fu 2023, arXiv:2306.03288.
+
+    `strength` of the volume: .01 on CIFAR-10N, .1 or .2 on LabelMe, 1e-4 for machine workers on MNIST.
 
     The paper's "identity" start is softmax of the identity, `scale=1`: a diagonal of .23 for ten classes.
     """
@@ -89,22 +88,23 @@ def output_volume(out: Output, batch: CrowdBatch) -> Tensor:
     return log_volume(gather(out.log_proba.exp() * weight.sqrt()[:, None]))
 
 
-# ----------------------------------------------------------------
-# COINNet: confusion matrices, and for every label a correction that few tasks may use: instance-dependent outliers.
-#     p(y_iw | x_i) = confusion[w]ᵀ f(x_i) + e_iw,   sum_l e_iw[l] = 0
-#     minimise  mean of -log p(label)  +  strength · mean_i (sum_w |e_iw|² + zeta)^(power/2)  -  volume · log det(F Fᵀ)
-#
-# Tasks whose labels no confusion matrix explains get a large correction and stop bending the rest; its size is the
-# task's score `outlier`. One vector per observed label is kept, labels × classes numbers in all. Labels that were
-# kept aside get theirs afterwards, with classifier and confusions as they are. With few outliers it is
-# geo_crowd_net_f with more to tune; for a new task the correction is unknown and left out. Nguyen, Ibrahim & Fu 2024,
-# Noisy label learning with instance-dependent outliers, NeurIPS 37.
-
 EPS = 1e-10
 
 
 class COINNet(CrowdMethod):
-    """`strength` of the outlier penalty, `volume` of the outputs' volume; `power` in 0..1 is the penalty's p.
+    """COINNet: confusion matrices, and for every label a correction that few tasks may use: instance-dependent
+    outliers.
+
+        p(y_iw | x_i) = confusion[w]ᵀ f(x_i) + e_iw,   sum_l e_iw[l] = 0
+        minimise mean of -log p(label) + strength · mean_i (sum_w |e_iw|² + zeta)^(power/2) - volume · log det(F Fᵀ)
+
+    Tasks whose labels no confusion matrix explains get a large correction and stop bending the rest; its size is the
+    task's score `outlier`. One vector per observed label is kept, labels × classes numbers in all. Labels that were
+    kept aside get theirs afterwards, with classifier and confusions as they are. With few outliers it is
+    geo_crowd_net_f with more to tune; for a new task the correction is unknown and left out. Nguyen, Ibrahim & Fu
+    2024, Noisy label learning with instance-dependent outliers, NeurIPS 37.
+
+    `strength` of the outlier penalty, `volume` of the outputs' volume; `power` in 0..1 is the penalty's p.
 
     `zeta` rounds the penalty's cusp at zero: below 1e-6 single precision cannot follow its gradient.
     """
@@ -185,18 +185,18 @@ def _centred(error: Tensor) -> Tensor:
     return error - error.mean(1, keepdim=True)
 
 
-# ----------------------------------------------------------------
-# GeoCrowdNet (W): coupled cross-entropy, and the workers' confusions together as far from singular as they can be.
-#     minimise  mean of -log p(label)  -  strength · log det(sum_w confusion[w] confusion[w]ᵀ)
-#
-# Identifies classifier and confusions when the stacked confusions are sufficiently scattered: for every class there
-# are workers who rarely take it for another. It needs no certain tasks and does not mind imbalance; with few or poor
-# workers it sharpens confusions that are truly flat. Opposite in principle to the (F) variant. Ibrahim, Nguyen & Fu
-# 2023, arXiv:2306.03288.
-
-
 class GeoCrowdNetW(CrowdMethod):
-    """`strength` of the volume: .01 on CIFAR-10N, .1 or .2 on LabelMe; `start` and `scale` as in geo_crowd_net_f."""
+    """GeoCrowdNet (W): coupled cross-entropy, and the workers' confusions together as far from singular as they can be.
+
+        minimise  mean of -log p(label)  -  strength · log det(sum_w confusion[w] confusion[w]ᵀ)
+
+    Identifies classifier and confusions when the stacked confusions are sufficiently scattered: for every class
+    there are workers who rarely take it for another. It needs no certain tasks and does not mind imbalance; with few
+    or poor workers it sharpens confusions that are truly flat. Opposite in principle to the (F) variant. Ibrahim,
+    Nguyen & Fu 2023, arXiv:2306.03288.
+
+    `strength` of the volume: .01 on CIFAR-10N, .1 or .2 on LabelMe; `start` and `scale` as in geo_crowd_net_f.
+    """
 
     name = "geo_crowd_net_w"
     defaults = Defaults(epochs=100, batch_size=100, lr=1e-3, worker_lr=1e-2, weight_decay=1e-4)

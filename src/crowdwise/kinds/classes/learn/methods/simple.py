@@ -52,16 +52,16 @@ class SoftBootstrap(CrowdMethod):
         }
 
 
-# ----------------------------------------------------------------
-# Two stages: any aggregator's posterior as soft targets of the classifier.
-#     q = aggregator(labels), once;   f minimises -sum_i sum_k q_i(k) log f_k(x_i)
-#
-# The baseline that costs nothing more than the aggregator. Fails where labels are few: features never help to judge
-# the workers, and with one label per task the aggregator has little to go by.
-
-
 class TwoStage(EMMethod):
-    """`aggregator` is any registered aggregator that needs no gold, `params` its parameters by name."""
+    """Two stages: any aggregator's posterior as soft targets of the classifier.
+
+        q = aggregator(labels), once;   f minimises -sum_i sum_k q_i(k) log f_k(x_i)
+
+    The baseline that costs nothing more than the aggregator. Fails where labels are few: features never help to
+    judge the workers, and with one label per task the aggregator has little to go by.
+
+    `aggregator` is any registered aggregator that needs no gold, `params` its parameters by name.
+    """
 
     name = "two_stage"
     defaults = Defaults(epochs=50, batch_size=64, lr=1e-3)
@@ -85,17 +85,17 @@ class TwoStage(EMMethod):
         return self.matrices
 
 
-# ----------------------------------------------------------------
-# Vanilla: the classifier alone, trained on what the crowd said, as if it were true.
-#     targets="soft":  cross-entropy to the shares of the votes
-#     targets="hard":  cross-entropy to the majority (ties shared)
-#     targets="each":  cross-entropy to every label by itself
-#
-# Fails where errors are systematic: the net learns the crowd's mean error.
-
-
 class Vanilla(CrowdMethod):
-    """Training on the majority vote: the baseline that every other method must beat."""
+    """Vanilla: the classifier alone, trained on what the crowd said, as if it were true.
+
+        targets="soft":  cross-entropy to the shares of the votes
+        targets="hard":  cross-entropy to the majority (ties shared)
+        targets="each":  cross-entropy to every label by itself
+
+    Fails where errors are systematic: the net learns the crowd's mean error.
+
+    Training on the majority vote: the baseline that every other method must beat.
+    """
 
     name = "vanilla"
     defaults = Defaults(epochs=50, batch_size=64, lr=1e-3)

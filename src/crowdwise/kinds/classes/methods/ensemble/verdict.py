@@ -1,0 +1,99 @@
+"""A test of fit: do the workers' errors on one task look independent given its class?
+
+Models with confusion matrices multiply the evidence of a task's labels as if errors were independent. Where workers
+err together (hard tasks, shared instructions, models of one family) such a model is too sure. Two statistics show
+it:
+
+    power        the power at which the other labels of a task best predict a label; 1 where errors are independent
+    dispersion   log mean z² over tasks, where z compares a task's expected number of right labels with what its
+                 workers' accuracies predict; about 0 where errors are independent
+
+Neither sees a crowd that is wrong alike on every task: for that the truth of some tasks is needed (gold).
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import asdict, dataclass, fields
+from typing import TYPE_CHECKING, Any
+
+from .....core.errors import ParameterError
+from ...annotations import Annotations
+
+if TYPE_CHECKING:
+    from .....core.result import Result
+
+
+KEY = "independence"
+# Workers err together where the power is below this with 95 % probability; errors pass for independent where it is
+# above it with this probability.
+TOGETHER, SURE = 0.7, 0.9
+
+
+@dataclass(frozen=True)
+class Independence:
+    """`power` with its 90 % interval (`low`, `high`), the probability `share` that it is above .7, `dispersion`, and
+    `low_share`, the share of tasks with far fewer right labels than expected. None: too few tasks with two labels."""
+
+    power: float | None
+    low: float
+    high: float
+    share: float
+    dispersion: float | None = None
+    low_share: float | None = None
+
+    @classmethod
+    def of(cls, entry: Mapping[str, Any]) -> Independence:
+        """From a result's extra["independence"], or from `to_dict`."""
+        values: dict[str, Any] = {each.name: entry.get(each.name) for each in fields(cls)}
+        return cls(**values)
+
+    @property
+    def together(self) -> bool:
+        """Whether workers surely err together."""
+        return self.power is not None and self.high < TOGETHER
+
+    @property
+    def independent(self) -> bool:
+        """Whether errors pass for independent."""
+        return self.power is not None and self.share >= SURE
+
+    def sentence(self) -> str:
+        """The verdict in words."""
+        if self.power is not None and self.together:
+            return (
+                "workers err together more than independent errors explain: the labels of one task count for about "
+                f"{100 * self.power:.0f} % of what they would tell by themselves"
+            )
+        if self.independent:
+            return "nothing speaks against independent errors of the workers"
+        return "these labels are too few to tell whether workers err together"
+
+    def to_dict(self) -> dict[str, Any]:
+        """Numbers and verdict, for JSON."""
+        verdict = "together" if self.together else "independent" if self.independent else "unclear"
+        return {**asdict(self), "verdict": verdict, "sentence": self.sentence()}
+
+
+def independence(votes: Annotations, result: Result | None = None) -> Independence:
+    """Test whether the errors of different workers on one task are independent given its class.
+
+    The test is about the votes: `result` only saves work, where it is a fit by the default, which has tested already
+    (groups of workers who repeat each other's labels counted once), or by `hierarchical`.
+
+    >>> import crowdwise as cw
+    >>> crowd = cw.simulate.scenario("one_coin", tasks=500, labels=6, seed=1)
+    >>> cw.independence(crowd.annotations).sentence()
+    'nothing speaks against independent errors of the workers'
+    """
+    from .adaptive import fit_tests
+
+    if votes.kind.name != "classes":
+        raise ParameterError(f"independence tests labels of classes, got {votes.kind.name}; leave it out for this kind")
+    if result is not None and result.kind.name != "classes":
+        raise ParameterError(f"result must be a fit of classes, got one of {result.kind.name}; fit these votes first")
+    if result is not None and list(result.tasks) != list(votes.tasks):
+        raise ParameterError("result is a fit of other tasks than these votes; fit these votes, or leave result out")
+    if result is not None and KEY in result.extra:
+        return Independence.of(result.extra[KEY])
+    return Independence.of(fit_tests(votes, result))
