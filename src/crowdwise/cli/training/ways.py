@@ -41,7 +41,7 @@ class Way:
 
 
 WAYS = {
-    "classes": Way("max_mig", "CrowdClassifier", "crowdwise.kinds.classes.learn.outcome", "classifier.json", "classes",
+    "classes": Way("max_mig", "CrowdClassifier", "crowdwise.kinds.classes.learn.store", "classifier.json", "classes",
                    "Train a classifier on features and votes"),
     "numbers": Way("gaussian_net", "CrowdRegressor", "crowdwise.kinds.numbers.learn.regressor", "regressor.json",
                    "numbers",

@@ -193,12 +193,12 @@ class CrowdClassifier(Fitting):
     # ---------------------------------------------------------------- saving
     def save(self, folder: str | Path, *, force: bool = False) -> None:
         """Weights, names and the result, without pickle."""
-        resolve("crowdwise.kinds.classes.learn.outcome:save")(self, Path(folder), force=force)
+        resolve("crowdwise.kinds.classes.learn.store:save")(self, Path(folder), force=force)
 
     @classmethod
     def load(cls, folder: str | Path, net: nn.Module | None = None) -> CrowdClassifier:
         """What `save` wrote; `net` is needed again when it was a Module of your own."""
-        loaded: CrowdClassifier = resolve("crowdwise.kinds.classes.learn.outcome:load")(Path(folder), net)
+        loaded: CrowdClassifier = resolve("crowdwise.kinds.classes.learn.store:load")(Path(folder), net)
         return loaded
 
     result_: Result

@@ -2,21 +2,17 @@
 
 from __future__ import annotations
 
-from pathlib import Path
 from typing import TYPE_CHECKING, cast
 
 import numpy as np
 import numpy.typing as npt
 import torch
-from torch import Tensor, nn
+from torch import Tensor
 
 from ....core.result import Result, versions
-from ....core.vocabulary import quote
 from ....learn.data.crowd import Crowd
 from ....learn.data.dataset import CrowdData
 from ....learn.method import CrowdMethod
-from ....learn.trained import Store, Stored, put_together
-from ....learn.training.history import History
 from ....learn.training.hold_out import hold_out
 from ....learn.training.sweep import sweep_both
 from ..annotations import Annotations
@@ -99,49 +95,3 @@ def task_scores(fitted: CrowdClassifier, crowd: Crowd, log_proba: Tensor) -> dic
         for name, values in method.scores_aside(log_proba, aside, how).items():
             found[name] = torch.where(aside.labelled, values.cpu().double(), found[name])
     return {name: values.numpy() for name, values in found.items()}
-
-
-# ----------------------------------------------------------------
-# A trained classifier on disk: model.safetensors, classifier.json, and the Result beside it.
-
-STORE = Store(
-    "classifier",
-    2,
-    ("method", "epochs", "batch_size", "lr", "worker_lr", "weight_decay", "validation", "criterion", "patience",
-     "refit", "balance", "seed"),
-)  # fmt: skip
-FILES = STORE.files
-
-
-def save(fitted: CrowdClassifier, folder: Path, *, force: bool = False, votes: Annotations | None = None) -> None:
-    """Write a fitted classifier as a run, with its votes where they are given; never over one without `force`."""
-    own = {
-        "n_tasks": len(getattr(fitted, "tasks_", ())),
-        # Given matrices are in the state dict; everything else must be plain.
-        "params": {name: value for name, value in (fitted.params or {}).items() if name != "confusion"},
-    }
-    STORE.save(fitted, folder, own, votes, force=force)
-
-
-def load(folder: Path, net: nn.Module | None = None) -> CrowdClassifier:
-    """Read what `save` wrote."""
-    return STORE.load(folder, net, lambda stored: _assemble(stored, folder, net))
-
-
-def _assemble(stored: Stored, folder: Path, net: nn.Module | None) -> CrowdClassifier:
-    from .classifier import CrowdClassifier
-
-    facts, result = stored.facts, stored.result
-    fitted = CrowdClassifier(net if net is not None else facts["net"], params=facts["params"],
-                             **{name: facts[name] for name in STORE.plain})  # fmt: skip
-    fitted._method_class()  # an unknown name is said before anything is built
-    fitted.result_, fitted.confusion_ = result, result.confusion
-    fitted.classes_ = np.array(result.classes.to_list())
-    fitted.class_names_, fitted.workers_, fitted.tasks_ = result.classes, result.workers, stored.rows
-    fitted.input_shape_ = tuple(facts["input_shape"])
-    fitted.history_ = History.of(facts["history"])
-    if facts["n_tasks"] != len(stored.rows):
-        raise ValueError(f"{len(stored.rows):,} rows for {quote([facts['n_tasks']])} tasks")
-    crowd = Crowd.shape(len(fitted.workers_), len(fitted.classes_), facts["n_tasks"])
-    put_together(fitted, crowd, net, stored.state, folder)
-    return fitted

@@ -13,11 +13,11 @@ from dataclasses import dataclass, replace
 
 import numpy as np
 
-from .gaussian import FLOOR, Seen, in_stages, settled
 from .passes import DOUBT, GAP, GAP_Y, LOG_2PI, SQUARE, SUM_Y, SUM_Y2, Message, Space, Stats
 from .precision import MOST, Precision
 from .rows import F8, Fit, Linear, Mask, Rows, held, known, outward, relative, standardise
 from .simple import pooled_variance
+from .stages import FLOOR, Seen, in_stages, settled
 
 
 @dataclass(frozen=True, eq=False)
