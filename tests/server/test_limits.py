@@ -217,7 +217,7 @@ def test_clients_that_do_not_read_lock_nobody_out(port):
         honest.sendall(request("GET", "/healthz"))  # the connection of the honest client was not closed for them
         assert answer(file)[0] == 200
         wires += [not_reading(where) for _ in range(20)]
-        assert len(connections) <= 8
+        until(lambda: len(connections) <= 8)  # the loop may still be closing the one that gives way
         honest.sendall(request("GET", "/healthz"))
         assert answer(file)[0] == 200
         for wire in wires:
